@@ -1,1 +1,1 @@
-"""Timings of kinetree on this computer, beside Pinocchio and MuJoCo where they are installed."""
+"""Timings of kinetree on this computer, with Pinocchio and MuJoCo for comparison where installed."""

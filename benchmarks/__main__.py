@@ -1,11 +1,11 @@
-"""`python -m benchmarks`: the timings of this computer as tables.
+"""`python -m benchmarks`: timings on this computer, as tables.
 
-Times are processor times: medians, with half the distance between the quartiles. Pinocchio's batches are
-`rneaInParallel` and `abaInParallel` with one thread; for what it has no C++ loop (marked ~), a loop in Python
+Times are processor times: medians, with half the interquartile range. Pinocchio's batches are
+`rneaInParallel` and `abaInParallel` with one thread; where it has no C++ loop (marked ~), a loop in Python
 less the time of the same call for a single pendulum. MuJoCo's calls do more than the quantity asked for: it
-has no smaller entry. Compile times include the trace. *One call* is `kt.f(robot, ...)`, as a user types it.
-Trajectories are `kt.simulate` with its result, and MuJoCo's `rollout`, in one thread. Batches inside JAX and
-PyTorch are timed by the clock on the wall.
+has no smaller entry point. Compile times include the trace. *One call* is `kt.f(robot, ...)`, as a user types
+it. Trajectories are `kt.simulate` with its result, and MuJoCo's `rollout`, in one thread. Batches inside JAX
+and PyTorch are timed by wall clock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A batch inside other libraries, beside the same batch outside of them."""
+"""A batch inside other libraries, and the same batch outside of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_worthwhile() -> bool:
 
 
 def row(robot: str, name: str, seconds: float) -> dict[str, Any]:
-    """The wall-clock time of a batch: a call of the kernel, and calls of what is wrapped."""
+    """The wall-clock time of a batch: of the kernel alone, and of the wrapped functions."""
     model, function = ROBOTS[robot](), getattr(kt, name)
     rng = np.random.default_rng(0)
     q, v = model.random_state(rng, STATES)

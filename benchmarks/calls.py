@@ -1,4 +1,4 @@
-"""What a user types: every function of a model called in every way, beside Pinocchio's call."""
+"""Calls as a user types them: every function of a model in every calling form, and Pinocchio's call."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def functions() -> list[str]:
 
 @cache
 def robot(name: str) -> tuple[Model, Peers]:
-    """A robot of the zoo, and the others' twins of it."""
+    """A robot of the zoo, and the same robot in the peers."""
     model = getattr(kt.zoo, name)()
     return model, Peers(model)
 
 
 def row(name: str, seconds: float) -> dict[str, Any]:
-    """The time of each way to call a function for one state, beside Pinocchio's."""
+    """The time of each way to call a function for one state, and Pinocchio's."""
     function = getattr(kt, name)
     model, peers = robot(OTHERS.get(name, "arm7"))
     arrays, options = state(function, model)
@@ -60,7 +60,7 @@ def row(name: str, seconds: float) -> dict[str, Any]:
 
 
 def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Random inputs, and the options that must be given."""
+    """Random inputs, and the required options."""
     rng = np.random.default_rng(0)
     last, first = model.body_names[-1], model.joint_names[0]
     known = {
@@ -79,7 +79,7 @@ def state(function: Any, model: Model) -> tuple[dict[str, np.ndarray], dict[str,
 
 
 def written(function: Any, model: Model, arrays: Any, options: dict[str, Any], **more: Any) -> Call:
-    """A call with as many arguments by position as can be; None for those that are left out in between."""
+    """A call with as many positional arguments as possible; None for those left out in between."""
     given = arrays | options
     order = function.order[: positional(function)]
     last = max((k for k, name in enumerate(order) if name in given), default=-1)

@@ -1,4 +1,4 @@
-"""What is timed: robots, functions, and one row of the table for each pair."""
+"""What is timed: robots, functions, and one table row for each pair."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def states(model: Model, kernel: Kernel, count: int) -> list[np.ndarray]:
 
 
 def functions(model: Model) -> list[str]:
-    """What is timed for a robot."""
+    """The functions timed for a robot."""
     return [name for name in FUNCTIONS if model.nv <= FEW or name not in SMALL]
 
 
 def function_of(name: str) -> kt.Function:
-    """A function of a model, or a product with its derivative."""
+    """A function of a model, or the product with its derivative."""
     base, _, product = name.partition(" ")
     function = getattr(kt, base)
     return {"": function, "vjp": kt.vjp_of(function), "jvp": kt.jvp_of(function)}[product]
 
 
 def given(name: str) -> tuple[str, ...]:
-    """The inputs besides those that must be given: weights of a gradient, changes of all inputs."""
+    """The inputs besides the required ones: weights of a gradient, changes of all inputs."""
     base, _, product = name.partition(" ")
     function = getattr(kt, base)
     if product == "vjp":
@@ -89,7 +89,7 @@ def robot_row(robot: str, model: Model, name: str, peers: Any, seconds: float) -
     together = {k: t / counts.get(k, batch) for k, t in race(contestants, seconds).items()}
     cached = None
     results = many if isinstance(many, tuple) else (many,)
-    if sum(x.nbytes for x in results) > LARGE:  # what the processor takes when memory does not limit it
+    if sum(x.nbytes for x in results) > LARGE:  # the processor's time when memory is not the limit
         few, places = [x[:CACHED] for x in inputs], tuple(x[:CACHED] for x in results)
         place = places if isinstance(many, tuple) else places[0]
         cached = (race({"ours": Call(kernel, few, {"out": place})}, seconds)["ours"] / CACHED)._asdict()
@@ -118,7 +118,7 @@ def size_row(tree: str, n: int, name: str, peers: Any, seconds: float) -> dict[s
 
 
 def thread_row(seconds: float) -> dict[str, Any]:
-    """Inverse dynamics of 65,536 states on one thread and on all."""
+    """Inverse dynamics of 65,536 states on one thread and on all threads."""
     from kinetree.compiler.runtime.threads import available
 
     model = kt.zoo.arm7()
@@ -143,7 +143,7 @@ def thread_row(seconds: float) -> dict[str, Any]:
 
 
 def _compiled(name: str, model: Model) -> tuple[Kernel, float]:
-    """A kernel with its code for one state, and the seconds of work until its first result."""
+    """A kernel with its code for one state, and the seconds until its first result."""
     started = time.process_time()
     kernel = kt.compile(function_of(name), model, inputs=given(name), **options(name, model))
     seconds = time.process_time() - started

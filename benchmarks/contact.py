@@ -1,4 +1,4 @@
-"""Steps with contact a second: robots that move on the ground, beside MuJoCo's `rollout`."""
+"""Steps per second with contact: robots that move on the ground, and MuJoCo's `rollout`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kinetree.interop import to_mujoco
 from kinetree.model import Model
 
 STEP, STEPS = 2e-3, 64
-STATES, PEERS = 1024, 16  # of which MuJoCo runs so many: the time of one is the same in any batch
-FEW = 4  # Newton steps of a step, if they are limited
-STIFF, DAMPED, SWING = 100.0, 3.0, 0.3  # the servos, and how far their targets are apart, rad
+STATES, PEERS = 1024, 16  # MuJoCo runs only PEERS of them: the time per state is the same in any batch
+FEW = 4  # Newton steps per step, where limited
+STIFF, DAMPED, SWING = 100.0, 3.0, 0.3  # servo gains, and the spread of the targets, rad
 
 HEAD = """\
 | robot | points | numbers | us a step | at most 4 Newton steps | MuJoCo | ratio |
@@ -23,7 +23,7 @@ HEAD = """\
 
 
 def quadruped(trunk: bool) -> Model:
-    """With bent knees it stands."""
+    """A quadruped that stands with bent knees."""
     model = kt.zoo.quadruped()
     return model.add_geometry("trunk", kt.Box((0.2, 0.1, 0.06))) if trunk else model
 
@@ -48,7 +48,7 @@ def standing(model: Model) -> np.ndarray:
 
 
 def row(robot: str, dtype: str, seconds: float) -> dict[str, Any]:
-    """The time of one step of robots whose servos follow random targets, in one thread."""
+    """The time per step of robots whose servos follow random targets, in one thread."""
     model = ROBOTS[robot]()
     start = standing(model)
     rng = np.random.default_rng(0)

@@ -18,14 +18,14 @@ import numpy as np
 import kinetree as kt
 
 G, MASS, HALF, FOOT = 9.81, 10.0, 0.1, 0.005  # m/s^2, kg, m, m
-STIFFNESS, DISSIPATION, CREEP = 4e4, 1.0, 1e-4  # N/m, s/m, m/s: of kinetree, and of Drake
+STIFFNESS, DISSIPATION, CREEP = 4e4, 1.0, 1e-4  # N/m, s/m, m/s: of kinetree and Drake
 CORNERS = [(x * HALF, y * HALF, -HALF + FOOT) for x in (-1, 1) for y in (-1, 1)]
 SPIN = MASS * (2 * HALF) ** 2 / 6
 REST = MASS * G / (4 * STIFFNESS)
 
 
 class Scene(NamedTuple):
-    """A block over the plane z = 0: how gravity and friction are, and how it begins."""
+    """A block over the plane z = 0: gravity, friction and initial state."""
 
     angle: float = 0.0  # of a slope, rad
     friction: float = 0.8
@@ -173,9 +173,9 @@ MEASURES = (
 
 
 def row(run: Callable[[Scene], Motion]) -> list[str]:
-    """What one engine does."""
+    """The results of one engine."""
     standing = run(Scene())
-    rest = float(standing.x[-1, 2])  # where each of them stands still
+    rest = float(standing.x[-1, 2])  # where it stands still
     held = run(Scene(STEEP, height=rest))
     creep = np.linalg.norm(held.x[-1] - held.x[len(held.x) // 2]) / 1.0
     slid = run(Scene(STEEP, 0.1, height=rest))
@@ -202,7 +202,7 @@ def known() -> dict[str, Callable[[Scene], Motion]]:
 
 
 def table() -> str:
-    """What is measured, one engine a column."""
+    """The measurements, one engine per column."""
     engines = known()
     lines = [f"| | {' | '.join(engines)} |", "|---|" + "--:|" * len(engines)]
     columns = [row(run) for run in engines.values()]
@@ -211,7 +211,7 @@ def table() -> str:
 
 
 def picture(path: str) -> None:
-    """How fast a block that should hold creeps, how one that slides lifts, and how one comes down."""
+    """Plots: creep of a block that should stick, lift of a sliding one, and an impact."""
     from matplotlib import pyplot as plt
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.5, 3.6), layout="constrained")

@@ -48,7 +48,7 @@ def microseconds(repeats: int, call: Callable[..., object], *args: object, **key
 
 
 def row(arm: kt.Model, name: str, law: kt.control.Controller) -> tuple[float, float, float]:
-    """The times of a law: its kernel, a call by hand, and a simulated step with it."""
+    """The times of a law: its kernel, a direct call, and a simulated step with it."""
     given = law.start(POSTURE, SPEED) | ({"tau": SPEED} if name == "MomentumObserver" else {})
     known = {"q": POSTURE, "v": SPEED} | law.numbers | given
     names = [a.name for a in law.law.own_inputs if a.name in known]

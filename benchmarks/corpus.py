@@ -1,6 +1,6 @@
-"""`python -m benchmarks.corpus DIRECTORY`: what becomes of a directory of robot files, as a table.
+"""`python -m benchmarks.corpus DIRECTORY`: how a directory of robot files loads, as a table.
 
-Every URDF and MJCF file is loaded as it is and under repair, and its forward dynamics evaluated once. The
+Every URDF and MJCF file is loaded as it is and with repair, and its forward dynamics is evaluated once. The
 same URDF files go to Pinocchio and, without their meshes (which may be missing), to MuJoCo, where installed.
 `--write` puts the tables into docs/robot-files.md.
 """
@@ -32,12 +32,12 @@ SHARED = ROOT.parent / "shared" / "corpus"
 
 
 class Count(NamedTuple):
-    """What became of all files of one kind."""
+    """The outcome for all files of one kind."""
 
-    files: int  # well-formed files that are robots of their own
+    files: int  # well-formed files that are complete robots
     loaded: int
     finite: int  # finite forward dynamics
-    singular: int  # refused by name
+    singular: int  # refused, with a named error
     nan: int
     seconds: float  # longest load
 
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def between(text: str, name: str, inner: str) -> str:
-    """The text with what stands between `<!-- name -->` and `<!-- end -->` replaced."""
+    """The text with everything between `<!-- name -->` and `<!-- end -->` replaced."""
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.S)
     return pattern.sub(lambda match: f"{match[1]}{inner}\n{match[2]}", text)
 
@@ -79,7 +79,7 @@ def mjcfs(directory: Path) -> list[Path]:
 
 
 def _stands(path: Path) -> bool:
-    """Whether a MJCF file has bodies of its own, or includes some."""
+    """Whether an MJCF file has bodies of its own, or includes some."""
     data = path.read_bytes()
     has_bodies = b"<worldbody" in data and b"<body" in data
     return has_bodies or "tree-empty" not in {finding.rule for finding in lint(path)}
@@ -88,7 +88,7 @@ def _stands(path: Path) -> bool:
 def root_of(path: Path) -> str:
     """The tag of the root element, "" if there is none."""
     data = path.read_bytes()
-    if data[:1].isspace() or b"\0" in data:  # read all the same, but not well-formed
+    if data[:1].isspace() or b"\0" in data:  # kinetree reads it, but it is not well-formed
         return ""
     try:
         return read_xml(data, path.name).tag
@@ -130,7 +130,7 @@ def outcome_table(directory: Path) -> str:
 
 
 def ours(paths: list[Path], repair: bool) -> Count:
-    """What kinetree makes of the files."""
+    """The outcome of kinetree on the files."""
     rng = np.random.default_rng(0)
     tally: Counter[str] = Counter()
     longest = 0.0
@@ -153,7 +153,7 @@ def ours(paths: list[Path], repair: bool) -> Count:
 
 
 def peers(paths: list[Path]) -> list[tuple[str, Count]]:
-    """What Pinocchio and MuJoCo make of the URDF files, where they are installed."""
+    """The outcome of Pinocchio and MuJoCo on the URDF files, where they are installed."""
     found = []
     for name, accelerations in (("Pinocchio", pinocchio), ("MuJoCo", mujoco)):
         try:
@@ -210,7 +210,7 @@ def without_meshes(path: Path) -> str:
 
 
 def finding_table(directory: Path) -> str:
-    """In how many files each rule finds something, the most frequent first."""
+    """In how many files each rule reports a finding, the most frequent first."""
     lines = ["| rule | severity | URDF files | MJCF files |", "|---|---|--:|--:|"]
     counts = [
         Counter(rule for path in paths for rule in {f.rule for f in lint(path)})
@@ -222,7 +222,7 @@ def finding_table(directory: Path) -> str:
 
 
 class quiet:
-    """Silences what libraries written in C++ print."""
+    """Silences the output of C++ libraries."""
 
     def __enter__(self) -> None:
         self.saved, self.nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""A batch on an NVIDIA GPU in JAX and PyTorch, beside the kernel alone: `python -m benchmarks.devices`."""
+"""A batch on an NVIDIA GPU in JAX and PyTorch, and the kernel alone: `python -m benchmarks.devices`."""
 
 from __future__ import annotations
 

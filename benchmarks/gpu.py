@@ -1,8 +1,8 @@
-"""`make bench-gpu`: functions, simulations and calls on a GPU, with the bytes and operations that they move.
+"""`make bench-gpu`: functions, simulations and calls on a GPU, with their bytes and operations.
 
     python -m benchmarks.gpu [functions simulations batches calls contact] [--save gpu.json] [--jobs 4]
 
-Kernels are timed by the device's own clock, on arrays that are there; calls by the processor's.
+Kernels are timed by the device's clock, on arrays that are already there; calls by the CPU's clock.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from kinetree.stages.targets.cuda_code import Notes
 
 ROBOTS = {"7-axis arm": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": kt.zoo.humanoid}
 FUNCTIONS = {"ID": kt.inverse_dynamics, "FD": kt.forward_dynamics, "M": kt.mass_matrix}
-NUMBERS = 1 << 28  # that the arrays of a timing hold at most
-DISTINCT = 4096  # states that are not repeated
-MANY = 100  # turns of small batches
+NUMBERS = 1 << 28  # the most numbers in the arrays of a timing
+DISTINCT = 4096  # distinct states, then repeated
+MANY = 100  # repetitions of small batches
 STEPS = 200
-CONTACT = (  # how many Newton steps at most
+CONTACT = (  # the most Newton steps
     ("float32", "cuda", 4), ("float32", "cuda", None), ("float32", "cuda_fast", 4),
     ("float32", "cuda_fast", None), ("float64", "cuda", None),
 )  # fmt: skip
@@ -57,17 +57,17 @@ SIMULATED = [
 
 @cache
 def model_of(robot: str) -> Model:
-    """The model of a robot, always the same: kernels are kept with it."""
+    """The model of a robot, cached: kernels are kept with it."""
     return ROBOTS[robot]()
 
 
 def arrays_for(job: Job, count: int, columns: bool = False) -> list[cuda.DeviceArray]:
-    """Valid states on the device: some thousand, over and over; `columns`: coordinates first."""
+    """Valid states on the device: a few thousand, repeated; `columns`: coordinates first."""
     return [repeated(x, count, columns) for x in job.samples(min(count, DISTINCT))]
 
 
 def repeated(x: np.ndarray, count: int, columns: bool) -> cuda.DeviceArray:
-    """An array of `count` states, a multiple of those of `x`: they go there once, and are doubled there."""
+    """An array of `count` states, a multiple of those in `x`: copied once, then doubled on the device."""
     array = cuda.DeviceArray(
         (count, *x.shape[1:]), x.dtype, cuda.device(), (*range(1, x.ndim), 0) if columns else ()
     )
@@ -110,7 +110,7 @@ class Prepared:
         self._notes: dict[int, Notes] = {}
 
     def start(self, stream: int) -> None:
-        """Start the kernel, and do not look whether a state was refused."""
+        """Start the kernel without checking for refused states."""
         if stream not in self._notes:
             self._notes[stream] = Notes(cuda.device(), stream)
         with cuda.device().current():
@@ -118,12 +118,12 @@ class Prepared:
 
     @property
     def bytes(self) -> int:
-        """That a state moves."""
+        """Bytes moved per state."""
         inputs, outputs = self.job.shapes
         return sum(math.prod(s) for s in (*inputs, *outputs)) * self.kernel.dtype.itemsize
 
     def facts(self) -> dict[str, int]:
-        """Registers, spilled bytes, states and threads of a block."""
+        """Registers, spilled bytes, states and threads per block."""
         launcher = self.loaded.launcher
         shape = {"tile": self.loaded.tile, "threads": launcher.threads, "shared": launcher.shared}
         return launcher.facts() | shape
@@ -156,7 +156,7 @@ def function_row(
     columns: bool = False,
     turns: int = TURNS,
 ) -> dict[str, Any]:
-    """States a second of one function."""
+    """States per second of one function."""
     job = function_job(robot, name, dtype)
     ready = Prepared(job, count or states_for(job), columns)
     seconds = clock.seconds(ready.start, turns)
@@ -170,7 +170,7 @@ def function_row(
 
 
 def copy_speed(clock: Clock) -> float:
-    """Bytes a second that a copy within the device moves, read and written."""
+    """Bytes per second of a copy within the device, read plus written."""
     size = 1 << 31
     a, b = cuda.Memory(cuda.device(), size), cuda.Memory(cuda.device(), size)
 
@@ -187,7 +187,7 @@ def copy_speed(clock: Clock) -> float:
 def simulation_row(
     robot: str, integrator: str, dtype: str, clock: Clock, states: int = 1 << 20, joints: bool = False
 ) -> dict[str, Any]:
-    """Steps a second of a time loop; `joints`: with damping, friction and stops at limits."""
+    """Steps per second of a time loop; `joints`: with damping, friction and stops at joint limits."""
     ready = Prepared(simulation_job(robot, integrator, dtype, joints), states)
     seconds = clock.seconds(ready.start, 2)
     flops = ready.kernel.ops["flops"]
@@ -199,7 +199,7 @@ def simulation_row(
 
 
 def contact_row(robot: str, dtype: str, target: str, limit: int | None, clock: Clock) -> dict[str, Any]:
-    """Steps a second of robots that trot and are pushed, with so many Newton steps at most."""
+    """Steps per second of robots that trot and are pushed, with a limit on Newton steps."""
     ready = gpu_contact.Loop(gpu_contact.ROBOTS[robot](), dtype, 1 << 17, limit, target)
     seconds = clock.seconds(ready.start, 1)
     rate = ready.count * gpu_contact.STEPS / seconds
@@ -208,7 +208,7 @@ def contact_row(robot: str, dtype: str, target: str, limit: int | None, clock: C
 
 
 def call_seconds(dtype: str = "float32") -> dict[str, float]:
-    """Of a whole call from Python with a small batch, by the kind of array."""
+    """Seconds of a whole call from Python with a small batch, by kind of array."""
     arm = kt.zoo.arm7()
     q, v = arm.random_state(0, 1024)
     rows = {"kinetree": [kt.cuda.array(x.astype(dtype)) for x in (q, v, v)]}
@@ -250,7 +250,7 @@ def print_simulation(row: dict[str, Any]) -> None:
 
 
 def build(which: tuple[Any, ...]) -> None:
-    """A kernel, so that it is in the caches."""
+    """Build a kernel, so that it is cached."""
     part, *rest = which
     if part == "contact":
         gpu_contact.Loop(gpu_contact.ROBOTS[rest[0]](), rest[1], 256, rest[3], rest[2])
@@ -260,7 +260,7 @@ def build(which: tuple[Any, ...]) -> None:
 
 
 def to_build(parts: Sequence[str]) -> list[tuple[Any, ...]]:
-    """What the parts need, the largest first."""
+    """The kernels that the parts need, largest first."""
     robots = list(ROBOTS)
     found: list[tuple[Any, ...]] = []
     if "contact" in parts:
@@ -273,7 +273,7 @@ def to_build(parts: Sequence[str]) -> list[tuple[Any, ...]]:
 
 
 class Results(dict[str, Any]):
-    """What was measured, kept in a file while more is."""
+    """The measurements, saved to a file as they are made."""
 
     def __init__(self, path: str | None):
         super().__init__(copy=0.0, functions=[], columns=[], simulations=[], contact=[], calls={}, batches=[])

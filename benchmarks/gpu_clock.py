@@ -1,4 +1,4 @@
-"""Time on a device by its own clock, without that of the calls from Python."""
+"""Device time by the device's own clock, without the overhead of calls from Python."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from kinetree.compiler.runtime import cuda, cuda_kernels
 
 ROUNDS, TURNS = 7, 10
-ONE_THREAD = 1  # what is recorded, as the driver counts
+ONE_THREAD = 1  # capture mode, in the driver's numbering
 Work = Callable[[int], Any]  # starts something on a stream
 
 
 class Clock:
-    """Times work on a stream of its own: recorded as a graph, which the device then runs by itself."""
+    """Times work on its own stream: captured as a graph, which the device then replays."""
 
     def __init__(self, where: cuda.Device):
         self.device, self._own = where, cuda_kernels.Stream(where)
@@ -31,14 +31,14 @@ class Clock:
             cuda.check(getattr(cuda.driver(), name)(*arguments), name)
 
     def seconds(self, work: Work, turns: int = TURNS) -> float:
-        """The time of one turn: the median of some rounds."""
-        work(self.stream)  # with whatever is done once
+        """The time of one repetition: the median of several rounds."""
+        work(self.stream)  # includes all one-time work
         cuda_kernels.wait(self.device, self.stream)
         with self._recorded(work, turns) as graph:
             return self._median(lambda: self._call("cuGraphLaunch", graph, self._handle)) / turns
 
     def seconds_of_copies(self, copy: Work) -> float:
-        """The same for one copy; in a graph the device would make it in another, slower way."""
+        """The same for one copy; in a graph the device would copy in another, slower way."""
         return self._median(lambda: copy(self.stream))
 
     def _median(self, start: Callable[[], Any]) -> float:
@@ -46,7 +46,7 @@ class Clock:
 
     @contextmanager
     def _recorded(self, work: Work, turns: int) -> Iterator[ctypes.c_void_p]:
-        """Some turns as a graph."""
+        """Several repetitions as a graph."""
         graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
         self._call("cuStreamBeginCapture_v2", self._handle, ONE_THREAD)
         try:

@@ -1,4 +1,4 @@
-"""Robots that trot and are pushed, with contact: states for timings, and what makes them move."""
+"""Robots that trot and are pushed, with contact: states for timings, and the controls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SWING, RATE, PUSH = 0.2, 2.0, 8.0  # rad, Hz, N
 
 
 def quadruped(trunk: bool = False) -> kt.Model:
-    """The quadruped of the zoo on its four feet, if asked for with the corners of its trunk."""
+    """The quadruped of the zoo on its four feet, optionally with the corners of its trunk."""
     model = kt.zoo.quadruped()
     return model.add_geometry("trunk", kt.Box((0.2, 0.1, 0.06))) if trunk else model
 
@@ -41,7 +41,7 @@ ROBOTS = {
 
 @kt.function("t, phase, push(nv) -> setpoint, tau")
 def trot(model: kt.Model, t: Any, phase: Any, push: Any) -> tuple[Any, Any]:
-    """Joints that swing, those of one diagonal against the other, and a push."""
+    """Targets that swing the joints, one diagonal against the other, and a push."""
     target = list(stance(model))
     turn = 2 * np.pi * RATE * t + phase
     swing = SWING * kt.ops.sin(turn)
@@ -64,7 +64,7 @@ def stance(model: kt.Model) -> np.ndarray:
 
 
 def states(model: kt.Model, count: int, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Initial states and what acts on them: targets that swing, and a push of each trunk."""
+    """Initial states and inputs: swinging targets, and a push on each trunk."""
     rng = np.random.default_rng(0)
     driven = np.arange(model.nv) >= 6
     q = np.tile(stance(model), (count, 1))
@@ -77,11 +77,11 @@ def states(model: kt.Model, count: int, dtype: str) -> tuple[dict[str, np.ndarra
     return start, {"kp": (KP * driven).astype(dtype), "kd": (KD * driven).astype(dtype)}
 
 
-STEPS = 250  # of a launch: half a second, a stride
+STEPS = 250  # per launch: half a second, one stride
 
 
 def job_of(model: kt.Model, dtype: str, limit: int | None = None) -> Job:
-    """The time loop of a robot, with so many Newton steps at most."""
+    """The time loop of a robot, with a limit on Newton steps."""
     function = rollout((trot,), 1, STEPS, False, True)
     options = function.chosen(
         integrator="discrete", passive=True, limits=True, constraints=(), ground=kt.Ground(),
@@ -92,7 +92,7 @@ def job_of(model: kt.Model, dtype: str, limit: int | None = None) -> Job:
 
 
 def inputs_of(model: kt.Model, dtype: str, count: int) -> dict[str, np.ndarray]:
-    """What it takes, for so many states of which some thousands differ."""
+    """Its inputs for `count` states, of which a few thousand differ."""
     start, gains = states(model, 4096, dtype)
     values = {n: np.resize(x, (count, *x.shape[1:])) for n, x in start.items()}
     values |= gains | {"dt": np.array(DT, dtype), "each_t": (DT * np.arange(STEPS)).astype(dtype)}
@@ -100,7 +100,7 @@ def inputs_of(model: kt.Model, dtype: str, count: int) -> dict[str, np.ndarray]:
 
 
 class Loop:
-    """The time loop of a robot with contact on a GPU, on states that have moved for a while."""
+    """The time loop of a robot with contact on a GPU, on states that have already moved for a while."""
 
     def __init__(
         self, model: kt.Model, dtype: str, count: int, limit: int | None = None, target: str = "cuda"
@@ -123,6 +123,6 @@ class Loop:
         self.kernel.start(inputs, self.targets, cuda.device(), stream)
 
     def facts(self) -> dict[str, int]:
-        """Registers of a thread, bytes that did not fit into them, threads of a block."""
+        """Registers per thread, spilled bytes, threads per block."""
         loaded = self.kernel.code.load(cuda.device(), "rows")
         return loaded.launcher.facts() | {"threads": loaded.launcher.threads}

@@ -12,13 +12,13 @@ from benchmarks.corpus import between
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, PICTURE = DOCS / "gpu.md", DOCS / "gpu-batches.png"
-PEAK = {"float32": 67e12, "float64": 34e12}  # operations a second of an H200, by its data sheet
+PEAK = {"float32": 67e12, "float64": 34e12}  # operations per second of an H200, by its data sheet
 SPELLED = {"ID": "inverse dynamics", "FD": "forward dynamics", "M": "mass matrix"}
-GRID = 1024, 1e9 / 12.7  # states of a batch, and inverse dynamics a second, that GRiD publishes
+GRID = 1024, 1e9 / 12.7  # batch size and inverse dynamics per second, as published for GRiD
 
 
 def by_dtype(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Rows that differ in nothing but their precision, together."""
+    """Rows that differ only in precision, combined."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         found.setdefault(tuple(row[n] for n in names), {})[row["dtype"]] = row
@@ -26,7 +26,7 @@ def by_dtype(rows: Iterable[dict[str, Any]], *names: str) -> dict[tuple[Any, ...
 
 
 def functions(found: dict[str, Any]) -> list[str]:
-    """States a second, with the bytes and operations that they move."""
+    """States per second, with their bytes and operations."""
     lines = [
         "| billions a second | bytes and operations | float32 | of a copy's speed | of the peak | float64 "
         "| of a copy's speed | of the peak |",
@@ -43,7 +43,7 @@ def functions(found: dict[str, Any]) -> list[str]:
 
 
 def loops(found: dict[str, Any]) -> list[str]:
-    """Steps a second of time loops."""
+    """Steps per second of time loops."""
     lines = [
         "| billions of steps a second | operations a step | float32 | of the peak | float64 | of the peak |",
         "|---|--:|--:|--:|--:|--:|",
@@ -59,7 +59,7 @@ def loops(found: dict[str, Any]) -> list[str]:
 
 
 def picture(found: dict[str, Any], path: Path) -> None:
-    """States a second over the size of the batch."""
+    """States per second over batch size."""
     import matplotlib
 
     matplotlib.use("Agg")

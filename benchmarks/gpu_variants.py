@@ -1,10 +1,10 @@
-"""Ways to run a function on a GPU, timed one after the other: what the rules of `cuda_way.py` come from.
+"""Variants of running a function on a GPU, timed one after another: the source of the rules in `cuda_way.py`.
 
     python -m benchmarks.gpu_variants [--seconds 180] [--jobs 8] [arm|quadruped|humanoid ...]
 
-Kernels are built side by side, and timed one at a time, without that for large angles. Each line is one way:
-what differs from the rules, states a second, registers, bytes that did not fit into them, states and threads
-of a block, and warps on a processor.
+Kernels are built in parallel and timed one at a time, without the kernel for large angles. Each line is one
+variant: what differs from the rules, states per second, registers, spilled bytes, states and threads per
+block, and warps per multiprocessor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHUNKS = {"arriving": "chunks"}
 
 
 def parked(held: int, slots: int, price: int = 3, **more: int) -> dict[str, int]:
-    """So many numbers stay in registers; some are computed again, others wait."""
+    """Keep `held` values in registers; some others are recomputed, the rest wait in shared memory."""
     return {"most": held, "price": price, "held": held, "slots": slots, **more}
 
 
@@ -60,7 +60,7 @@ WAYS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
 
 
 def chosen(choice: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """The rules, with some of what they say chosen."""
+    """The rules, with some of their choices overridden."""
 
     def way(job: Any, program: Any, where: Any) -> dict[str, Any]:
         found, own = RULES(job, program, where), dict(choice)
@@ -78,7 +78,7 @@ def chosen(choice: dict[str, Any]) -> Callable[..., dict[str, Any]]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """The device is this process's; a kernel that does not end takes its process with it."""
+    """Exclusive use of the device; a kernel that does not end is killed with its process."""
     with LOCK.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         signal.alarm(PATIENCE)
@@ -89,7 +89,7 @@ def alone() -> Iterator[None]:
 
 
 def prepared(robot: str, name: str, dtype: str, choice: dict[str, Any]) -> CudaKernel:
-    """A kernel made in one way; `tile`: states of a block, `tiles`: that it has, `waves` of blocks."""
+    """A kernel of one variant; `tile`: states per block, `tiles`: tiles per block, `waves` of blocks."""
     choice = dict(choice)
     tile, tiles, waves = (choice.pop(name, 0) for name in ("tile", "tiles", "waves"))
     gpu_plan.TILES, gpu_plan.LITTLE, gpu_plan.FEW, gpu_plan.MUCH = ((tile,), 0, ALL, ALL) if tile else LIMITS
@@ -117,14 +117,14 @@ def line(ready: Prepared, clock: Clock) -> str:
 
 
 def time_ways(key: tuple[str, str, str], finish: float) -> None:
-    """Every way of one function: built beside others, proved and timed alone."""
+    """All variants of one function: built in parallel with others, verified and timed alone."""
     proves = cuda_code.Code._proves_itself
 
     def proves_alone(code: cuda_code.Code, *arguments: Any) -> bool:
         with alone():
             return proves(code, *arguments)
 
-    cuda_code.cache.load = lambda name: None  # PTX is kept by function, not by way
+    cuda_code.cache.load = lambda name: None  # PTX is cached by function, not by variant
     cuda_code.cache.store = lambda name, data: None
     cuda_code.Code._proves_itself = proves_alone  # type: ignore[method-assign]
     for choice in WAYS[key]:

@@ -1,4 +1,4 @@
-"""Environments for learning: actions and steps a second, all of `env.step` counted.
+"""Environments for learning: actions and steps per second, including all of `env.step`.
 
     python -m benchmarks.learning                          # on this processor, one core
     python -m benchmarks.learning --target cuda            # on a GPU, with PyTorch's arrays
@@ -16,18 +16,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-STEPS = 5  # of the simulation in an action
+STEPS = 5  # simulation steps per action
 
 
 def environment(count: int, target: str, backend: str, dtype: str) -> Any:
-    """The quadruped of examples/walking.py, with friction that differs, pushes and episodes that end."""
+    """The quadruped of examples/walking.py, with random friction, pushes and episodes that end."""
     from examples.walking import robots
 
     return robots(count, autoreset_mode="next_step", target=target, backend=backend, dtype=dtype)
 
 
 def timed(env: Any, number: int) -> float:
-    """Seconds of an action of all robots, which trot."""
+    """Seconds per action of all robots, which trot."""
     n = env.num_envs
     env.reset(seed=0)
     phases = np.arange(50)[:, None] * 0.02 * 4 * np.pi + np.array([0, np.pi, np.pi, 0]).repeat(3)

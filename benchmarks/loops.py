@@ -1,4 +1,4 @@
-"""Machines with loops in their own degrees of freedom, and feet on the ground; beside Pinocchio."""
+"""Machines with closed loops in their own degrees of freedom, and feet on the ground; with Pinocchio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ HEAD = """\
 
 def row(machine: str, seconds: float) -> dict[str, Any]:
     """Forward dynamics: a single call, and a batch on one thread. Pinocchio's `constraintDynamics` takes one
-    state."""
+    state.
+    """
     model = MACHINES[machine]()
     more: list[Any]
     function, more = (kt.forward_dynamics, []) if model.loops else (kt.constrained_dynamics, [FEET])
@@ -50,7 +51,7 @@ def row(machine: str, seconds: float) -> dict[str, Any]:
 
 
 def _pinocchio(model: Model, state: list[np.ndarray], ours: Any) -> tuple[Call | None, float | None]:
-    """The same with the loops cut and closed by forces, and how far our acceleration is from it."""
+    """The same with the loops cut and closed by forces, and how far our acceleration differs from it."""
     try:
         import pinocchio as pin
     except ImportError:
@@ -59,7 +60,7 @@ def _pinocchio(model: Model, state: list[np.ndarray], ours: Any) -> tuple[Call |
     robot, maps = to_pinocchio(tree)
     G = kt.loop_matrix(model, state[0], target="eager")
     q, u = state[0], G @ state[1]
-    push = np.linalg.pinv(G.T) @ state[2]  # forces on all joints that do what ours do
+    push = np.linalg.pinv(G.T) @ state[2]  # forces on all joints equivalent to ours
     rows, local = _rows(pin, robot, model), pin.ReferenceFrame.LOCAL
     models = pin.StdVec_RigidConstraintModel()
     for (first, here), (second, there) in rows:
@@ -82,7 +83,7 @@ def _pinocchio(model: Model, state: list[np.ndarray], ours: Any) -> tuple[Call |
 
 
 def _rows(pin: Any, robot: Any, model: Model) -> list[Any]:
-    """Pairs of (joint, placement) whose origins meet: ends of what closes loops, or feet and the ground."""
+    """Pairs of (joint, placement) whose origins coincide: ends of loop closures, or feet and the ground."""
 
     def end(body: int, placement: Any) -> tuple[int, Any]:
         joint = robot.getJointId(model.bodies[body - 1].joint_name) if body else 0

@@ -1,4 +1,4 @@
-"""The computer that the timings are of, and times that need a process of their own."""
+"""The computer of the timings, and timings that need a process of their own."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _processor() -> str:
 
 
 def starts() -> dict[str, float]:
-    """Seconds: importing, and the first call in a new process without and with machine code on disk."""
+    """Seconds to import, and for the first call in a new process without and with machine code on disk."""
     result = {
         "import numpy, llvmlite": _best(_IMPORT.format(imports="import numpy, llvmlite.binding")),
         "import numpy, llvmlite, kinetree": _best(

@@ -1,7 +1,7 @@
-"""How long calls take: rounds in which all contestants take turns, so that a disturbance meets all alike.
+"""How long calls take: all contestants take turns in rounds, so that disturbances affect all alike.
 
-What runs in one thread is timed by that thread's processor time: on a shared computer, the time that
-other programs take is not ours.
+Single-threaded work is timed by the thread's processor time, which excludes other programs on a shared
+computer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROUNDS = 9
 
 
 class Timing(NamedTuple):
-    """Nanoseconds: the median of all rounds, and half the distance between the quartiles."""
+    """Nanoseconds: the median of all rounds, and half the interquartile range."""
 
     median: float
     spread: float
@@ -54,7 +54,7 @@ Clock = Callable[[], int]
 def race(
     contestants: dict[str, Call], seconds: float = 0.4, clock: Clock = time.thread_time_ns
 ) -> dict[str, Timing]:
-    """The time of one call of each contestant; each is called often enough to fill about `seconds` in all."""
+    """The time of one call of each contestant; each is repeated to fill about `seconds` in all."""
     loops = {name: call.loop() for name, call in contestants.items()}
     samples: dict[str, list[float]] = {name: [] for name in contestants}
     turns = {}

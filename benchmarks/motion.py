@@ -1,4 +1,4 @@
-"""Steps a second: whole trajectories, one and many, beside MuJoCo's `rollout`."""
+"""Steps per second: whole trajectories, one and many, compared with MuJoCo's `rollout`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kinetree.model import Model
 ROBOTS = {"arm7": kt.zoo.arm7, "quadruped": kt.zoo.quadruped, "humanoid": kt.zoo.humanoid}
 # ours: MuJoCo's of the same order
 INTEGRATORS = {"discrete": "mjINT_IMPLICITFAST", "rk4": "mjINT_RK4"}
-BATCHES = {1: 10_000, 4096: 64}  # states: steps; a call takes 0.2 to 0.4 ms beside its steps
-PEERS = 64  # states that MuJoCo runs of a batch: the time of one is the same in any batch
+BATCHES = {1: 10_000, 4096: 64}  # states: steps; a call takes 0.2 to 0.4 ms in addition to its steps
+PEERS = 64  # states that MuJoCo runs of a batch: the time per state is the same in any batch
 STEP = 1e-3
 
 HEAD = """\
@@ -24,7 +24,7 @@ HEAD = """\
 
 
 def row(robot: str, integrator: str, states: int, seconds: float) -> dict[str, Any]:
-    """The time of one step in trajectories of a robot, passive and without limits and contacts; one thread.
+    """The time per step in trajectories of a robot, passive, without limits and contacts; one thread.
 
     Both return the state after every step.
     """

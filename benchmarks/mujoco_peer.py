@@ -1,4 +1,4 @@
-"""What MuJoCo computes for the same robot, without contacts and limits."""
+"""MuJoCo's computations for the same robot, without contacts and limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kinetree.model import Model
 
 
 class MuJoCo:
-    """A robot in MuJoCo, by the names of our functions."""
+    """A robot in MuJoCo, with calls named after our functions."""
 
     def __init__(self, model: Model):
         import mujoco
@@ -20,9 +20,9 @@ class MuJoCo:
         self.data = mujoco.MjData(self.model)
 
     def calls(self) -> dict[str, Call]:
-        """One call per state; the state is in `data` already and does not change what is done.
+        """One call per state; the state is already in `data` and does not affect the work.
 
-        `mj_fwdPosition` leaves the mass matrix in MuJoCo's own sparse form, and factorises it too.
+        `mj_fwdPosition` leaves the mass matrix in MuJoCo's own sparse form, and also factorises it.
         """
         mj, state = self.mujoco, [self.model, self.data]
         return {

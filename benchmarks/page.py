@@ -1,4 +1,4 @@
-"""The page of the documentation that shows the timings."""
+"""The documentation page with the timings."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ installed (`pip install kinetree[peers]`). This page is the output of
 
 
 def text(lines: list[str]) -> str:
-    """The page with the lines that were printed."""
+    """The page with the printed lines."""
     return HEAD + "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Pinocchio and MuJoCo beside kinetree, if they are installed and know the robot and the quantity."""
+"""Pinocchio and MuJoCo for comparison, if they are installed and support the robot and the quantity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.pinocchio_peer import BATCHES, FUNCTIONS, Pinocchio
 from kinetree.errors import ModelError
 from kinetree.model import Model
 
-LOOP = 256  # states of a batch for which there is no C++ loop
+LOOP = 256  # states in a batch without a C++ loop
 COMPARED = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
     "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
@@ -28,7 +28,7 @@ def installed(name: str) -> bool:
 
 
 class Peers:
-    """What the others do for one model."""
+    """The calls of the peers for one model."""
 
     loop = LOOP
 
@@ -49,7 +49,7 @@ class Peers:
         return result
 
     def batch(self, name: str, inputs: Sequence[np.ndarray]) -> dict[str, Call]:
-        """A loop in C++ on one thread, or else a loop in Python whose overhead is subtracted afterwards."""
+        """A C++ loop on one thread, or else a Python loop whose overhead is subtracted afterwards."""
         if self.pinocchio is None or name not in FUNCTIONS:
             return {}
         arguments = self.pinocchio.arguments(name, inputs)
@@ -59,7 +59,7 @@ class Peers:
         return {"pinocchio loop": _in_turn([self.pinocchio.call(name, row) for row in rows])}
 
     def net(self, name: str, timings: dict[str, Timing]) -> dict[str, Timing]:
-        """The timings without the overhead of a Python call: that of the function for a single pendulum."""
+        """The timings without the overhead of a Python call, which is that for a single pendulum."""
         if "pinocchio loop" in timings:
             timings["pinocchio loop"] = timings["pinocchio loop"].minus(_overhead(name))
         return timings
@@ -78,12 +78,12 @@ class Peers:
 
 
 def _array(result: object) -> np.ndarray:
-    """A result as an array; nothing where the call leaves it in the data."""
+    """A result as an array; empty if the call leaves it in the data."""
     return np.zeros(0) if result is None or isinstance(result, tuple) else np.array(result)
 
 
 def _in_turn(calls: list[Call]) -> Call:
-    """All calls, one after the other."""
+    """All calls, one after another."""
     function, rows = calls[0].function, [call.arguments for call in calls]
 
     def loop() -> None:
@@ -95,7 +95,7 @@ def _in_turn(calls: list[Call]) -> Call:
 
 @cache
 def _overhead(name: str) -> Timing:
-    """The time of one of many calls for a single pendulum."""
+    """The time per call of many calls for a single pendulum."""
     twin = Pinocchio(kt.zoo.pendulum())
     count = sum(not argument.optional for argument in getattr(kt, name).inputs)
     return race({"x": _in_turn([twin.call(name, [np.zeros(1)] * count)] * LOOP)}, 0.1)["x"] / LOOP

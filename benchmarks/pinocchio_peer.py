@@ -1,4 +1,4 @@
-"""What Pinocchio computes for the same robot, per call and per batch."""
+"""Pinocchio's computations for the same robot, per call and per batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.measure import Call
 from kinetree.interop import to_pinocchio
 from kinetree.model import Model
 
-# our name: Pinocchio's, where one call gives the quantity (some leave it in `data`, some give more)
+# our name: Pinocchio's, where one call gives the quantity (some leave it in `data`, some compute more)
 FUNCTIONS = {
     "placements": "forwardKinematics",
     "body_velocities": "forwardKinematics",
@@ -40,7 +40,7 @@ BATCHES = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParal
 
 
 class Pinocchio:
-    """A robot in Pinocchio, by the names of our functions."""
+    """A robot in Pinocchio, with calls named after our functions."""
 
     def __init__(self, model: Model):
         import pinocchio
@@ -50,12 +50,12 @@ class Pinocchio:
         self.data = self.model.createData()
 
     def call(self, name: str, state: Sequence[np.ndarray]) -> Call:
-        """Pinocchio's call for one state in Pinocchio's coordinates: its own function, nothing around it."""
+        """Pinocchio's call for one state in Pinocchio's coordinates: its own function with no wrapper."""
         last = [self.model.njoints - 1] if name == "jacobian" else []
         return Call(getattr(self.pin, FUNCTIONS[name]), [self.model, self.data, *state, *last])
 
     def batch(self, name: str, states: Sequence[np.ndarray]) -> Call:
-        """One call per batch on one thread, in C++; columns are states, and the result has its place."""
+        """One C++ call per batch on one thread; columns are states, and the result is preallocated."""
         columns = [np.asfortranarray(x.T) for x in states]
         result = np.zeros((self.model.nv, columns[0].shape[1]), order="F")
         pool = self.pin.ModelPool(self.model, 1)
@@ -75,7 +75,7 @@ class Pinocchio:
     def ours(self, name: str, inputs: Sequence[np.ndarray], result: np.ndarray) -> np.ndarray:
         """A result for one state in our coordinates."""
         arguments = self.arguments(name, inputs)
-        if name.endswith("_derivatives"):  # the first of them is in the data, along increments of q
+        if name.endswith("_derivatives"):  # the first is in the data, along increments of q
             of_forces = name == "inverse_dynamics_derivatives"
             result = self.data.dtau_dq if of_forces else self.data.ddq_dq
             return self.maps.mass_matrix(inputs[0], result)
@@ -85,4 +85,4 @@ class Pinocchio:
             return self.maps.a_back(*arguments[:2], result)
         if name != "coriolis_matrix":  # Pinocchio fills the upper triangle
             result = np.triu(result) + np.triu(result, 1).T
-        return self.maps.mass_matrix(inputs[0], result)  # these robots' coordinates are only in another order
+        return self.maps.mass_matrix(inputs[0], result)  # these robots' coordinates differ only in order

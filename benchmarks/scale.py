@@ -1,4 +1,4 @@
-"""How sweeps scale: with threads of one machine, and what a chunk costs besides its work.
+"""How sweeps scale with the threads of one machine, and the overhead of a chunk.
 
 python -m benchmarks.scale [--runs 100000] [--ray]
 """
@@ -25,7 +25,7 @@ def sweep(runs: int, engine: str = "local", chunk: int | str = "auto") -> kt.sca
 
 
 def seconds(runs: int, **how: object) -> float:
-    """The time of a sweep, without compiling."""
+    """The time of a sweep, excluding compilation."""
     made = sweep(runs, **how)  # type: ignore[arg-type]
     made._size()
     begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Results as text: tables for people, in Markdown."""
+"""Results as Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests share: how large a run is, and how close is close."""
+"""Shared by all tests: the size of a run, fresh seeds, and reproducible random numbers."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ import pytest
 
 Case = TypeVar("Case")
 
-# Where the fresh seeds of this run begin: the same for all workers, which inherit it.
+# First fresh seed of this run; workers inherit it, so it is the same for all.
 SEED = int(os.environ.setdefault("KINETREE_SEED", str(1000 * int.from_bytes(os.urandom(4), "little"))))
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays: the garbage collector need not look at it, and need not look so often."""
+    """Exempt everything imported so far from garbage collection, and collect less often."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """At the end, where `-q` leaves it: what repeats this run."""
+    """At the end, where `-q` keeps it, print what reproduces this run."""
     terminalreporter.write_line(
         f"KINETREE_SCALE={scale():g} (of a full run's random mechanisms), KINETREE_SEED={SEED} (fresh seeds)"
     )
 
 
 def scale() -> float:
-    """How many random cases to try, relative to the normal run."""
+    """The number of random cases relative to the normal run."""
     return float(os.environ.get("KINETREE_SCALE", "1"))
 
 
 def share(cases: Iterable[Case], parts: int) -> list[Case]:
-    """One case of every `parts`, others in each run by its fresh seed; a full run takes them all."""
+    """One case in every `parts`, chosen by the fresh seed of the run; a full run takes them all."""
     return list(cases)[SEED // 1000 % parts :: parts] if scale() < 1 else list(cases)
 
 
 def each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
-    """Make a small check for all cases in one test, which names those that fail."""
+    """Run a small check on all cases within one test, which names those that fail."""
     faults = []
     for case in cases:
         try:

@@ -20,9 +20,10 @@ Array = np.ndarray
 
 
 class SecondDerivatives(NamedTuple):
-    """Second derivatives of generalised forces, each (..., nv, nv, nv): the force first.
+    """Second derivatives of generalised forces, each (..., nv, nv, nv): the force index first.
 
-    For positions along increments: [i, j, k] is the derivative along q_k of the derivative along q_j.
+    Position derivatives are along increments: [i, j, k] is the derivative along q_k of the derivative along
+    q_j.
     """
 
     d2_dqdq: Any
@@ -54,14 +55,14 @@ class Linearization(NamedTuple):
 def inverse_dynamics_second_derivatives(
     model: Model, q: Array, v: Array, a: Array, f_ext: Array | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """The second derivatives of inverse dynamics that are not zero, for small robots.
+    """The non-zero second derivatives of inverse dynamics, for small robots.
 
         d2_dqdq[i, j, k] = d_k (dtau_i / dq_j)        d2_dvdv[i, j, k] = d2 tau_i / dv_j dv_k
         d2_dqdv[i, j, k] = d2 tau_i / dq_j dv_k       d2_dadq[i, j, k] = dM_ij / dq_k
 
     Along increments that turn a body they are not symmetric: with the structure constants c of the joints
     (`Joint.brackets`), d2_dqdq[i, j, k] - d2_dqdq[i, k, j] = sum_l c[k][j][l] dtau_i / dq_l. External forces
-    stay constant in the axes of their bodies. Cost O(N d^2) numbers; for large robots use
+    are constant in the axes of their bodies. Cost O(N d^2) numbers; for large robots use
     `inverse_dynamics_hessian`.
 
     Reference: Singh, Wensing and others (2023), second-order derivatives of inverse dynamics.
@@ -73,9 +74,9 @@ def inverse_dynamics_second_derivatives(
 
 
 def _mirrored(model: Model, dqdq: Array) -> Array:
-    """The same with half of its entries taken from the others: increments of two joints commute.
+    """The same, with half of the entries taken from the others: increments of two joints commute.
 
-    Not if a loop ties them: they may then turn one ball together.
+    This does not hold if a loop couples them: they may then turn the same ball joint.
     """
     if model.loops:
         return dqdq
@@ -92,12 +93,12 @@ def _mirrored(model: Model, dqdq: Array) -> Array:
 def inverse_dynamics_hessian(
     model: Model, q: Array, v: Array, a: Array, weights: Array, f_ext: Array | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """The second derivatives of inverse dynamics, contracted with one number for each force.
+    """The second derivatives of inverse dynamics, contracted with one weight for each force.
 
         qq[j, k] = sum_i weights_i d_k (dtau_i / dq_j)        and in the same way vv, qv and aq
 
-    What a solver of optimal control needs of a large robot: four matrices instead of four tensors, whose
-    entries are those of `inverse_dynamics_second_derivatives`. Found from the gradient of weights . tau.
+    This is what an optimal-control solver needs for a large robot: four matrices instead of the four tensors
+    of `inverse_dynamics_second_derivatives`. Found from the gradient of weights . tau.
     """
     gradient = vjp_of(of.inverse_dynamics)
     slopes = jacobian_of(gradient, wrt="q", of=("b_q", "b_v", "b_a"))
@@ -118,13 +119,13 @@ def linearize(
     *,
     passive: bool = True,
 ) -> tuple[Array, Array]:
-    """The linear equations of small deviations from a motion: x = [increments of q; changes of v].
+    """The linearised equations of motion about a motion: x = [increments of q; changes of v].
 
         x' = A x + B u        without `dt`, from the equations of motion
         x+ = A x + B u        with `dt`, exactly for the step of the integrator
 
     u are changes of tau. Where velocities are not rates of coordinates, increments turn with the body:
-    e' = dv - [v, e]. `passive`: with damping and springs of the joints, as in a step. External forces stay
+    e' = dv - [v, e]. `passive`: include damping and springs of the joints, as in a step. External forces are
     constant in the axes of their bodies.
     """
     choice("integrator", integrator, "discrete", "rk4", "variational")
@@ -147,7 +148,7 @@ def linearize(
 def _discrete(
     model: Model, q: Array, v: Array, tau: Array, dt: Any, integrator: str, f_ext: Any, passive: bool
 ) -> tuple[Array, Array]:
-    """The derivatives of a step in time."""
+    """The derivatives of a time step."""
     slopes = jacobian_of(step, wrt=("q", "v", "tau"))
     options: dict[str, Any] = {"integrator": integrator, "passive": passive, "ground": False}
     found = slopes(model, q, v, tau, f_ext=f_ext, dt=dt, **options)
@@ -158,7 +159,8 @@ def _discrete(
 def _turning(model: Model, q: Array, v: Array) -> Array:
     """The matrix of e -> -[v, e]: how increments turn with the bodies.
 
-    With loops all joints turn, G v by G e, and the independent velocities are those that count.
+    With loops the bracket is that of all joints, [G v, G e]; the rows of the independent velocities are
+    taken.
     """
     if not model.loops:
         return _own_turning(model, v)

@@ -57,7 +57,7 @@ def test_demo(tmp_path):
     for word in ("arm7", "christoffel_symbols", "Mass matrix", "every law holds", "100,000 states", "work J"):
         assert word in run.stdout
     assert "\033" not in run.stdout
-    said = run.stdout.split("What was saved")[1].split("\n")
+    said = run.stdout.split("Saved files")[1].split("\n")
     named = {line.strip() for line in said if line.startswith("  here")}
     assert named == {str(path.relative_to(tmp_path)) for path in (tmp_path / "here").iterdir()}
     motion = kt.Trajectory.load(tmp_path / "here" / "motion.npz")

@@ -35,7 +35,7 @@ def test_simulate_saves_what_it_says(tmp_path):
 def test_simulate_for_a_person_fits_80_columns(tmp_path):
     run = kinetree("simulate", ARM, "--duration", "0.1", "--random", "3", "--output", "arm.csv", cwd=tmp_path)
     assert run.returncode == 0 and run.stderr == "", run.stderr
-    assert "Energy audit" in run.stdout and "data saved in arm.csv" in run.stdout
+    assert "Energy audit" in run.stdout and "data saved to arm.csv" in run.stdout
     assert max(map(len, run.stdout.split("\n"))) <= 80
     assert (tmp_path / "arm.csv").is_file()
 

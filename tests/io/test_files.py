@@ -87,7 +87,7 @@ def test_a_link_stays_and_the_file_behind_it_is_written(old, model, tmp_path):
 def test_a_dangling_link_is_not_followed(tmp_path, model):
     link = tmp_path / "link.urdf"
     link.symlink_to(tmp_path / "secret.urdf")
-    with pytest.raises(FileNotFoundError, match="leads to no file"):
+    with pytest.raises(FileNotFoundError, match="points to no file"):
         kt.save(model, link)
     assert os.listdir(tmp_path) == ["link.urdf"]
 

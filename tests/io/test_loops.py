@@ -221,7 +221,7 @@ def test_what_a_format_cannot_say_is_named(tmp_path):
         with pytest.raises(ModelError, match="'wire'"):
             kt.save(rod, tmp_path / f"m.{ending}")
     assert kt.load(kt.save(rod, tmp_path / "m.json")) == rod
-    with pytest.raises(ModelError, match="'four_bar': it is open where all joints are at their origin"):
+    with pytest.raises(ModelError, match="'four_bar': it is open with all joints at zero"):
         kt.save(four_bar().replace(rotors="none"), tmp_path / "m.sdf")
 
 

@@ -301,7 +301,7 @@ def test_flags_and_defaults_turn_equalities_off():
 def test_redundant_rows_and_soft_ones_are_said():
     model = kt.load(four_bar(PIN.replace("/>", ' solref="0.01 1"/>')))
     (found,) = [f for f in model.report if f.rule == "loop-redundant"]
-    assert "1 row adds nothing" in found.problem
+    assert "1 row is redundant" in found.problem
     assert any("solref" in f.problem and "exactly" in f.problem for f in model.report.ignored)
 
 

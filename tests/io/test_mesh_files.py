@@ -120,9 +120,9 @@ def damaged():
     yield "lies.stl", whole[:80] + more + whole[84:], "1000000000 triangles, but it ends after 12"
     yield "none.stl", whole[:80] + bytes(4), "no triangles"
     yield "nan.stl", shapes.stl(bad, faces), "not a finite number"
-    yield "cut-ascii.stl", shapes.ascii_stl(points, faces)[:-60], "cut off"
-    yield "words.stl", shapes.ascii_stl(points, faces).replace(b"0.1", b"x", 1), "cut off"
-    yield "nan-ascii.stl", shapes.ascii_stl(bad, faces), "cut off"
+    yield "cut-ascii.stl", shapes.ascii_stl(points, faces)[:-60], "truncated"
+    yield "words.stl", shapes.ascii_stl(points, faces).replace(b"0.1", b"x", 1), "truncated"
+    yield "nan-ascii.stl", shapes.ascii_stl(bad, faces), "truncated"
     yield "huge-ascii.stl", shapes.ascii_stl(points, faces).replace(b"0.1", b"1e999", 1), "finite"
     yield "range.obj", (CORNERS + "f 1 2 9\n").encode(), "does not exist; there are 8"
     yield "below.obj", (CORNERS + "f 1 2 -9\n").encode(), "does not exist"
@@ -133,9 +133,9 @@ def damaged():
     yield "inf.obj", (CORNERS + "v 1e999 0 0\n" + QUADS).encode(), "not a finite number"
     yield "two.obj", b"v 1 2\n", "line 1"
     yield "short.msh", b"abc", "16 bytes"
-    yield "cut.msh", shapes.msh(points, faces)[:-4], "do not fit"
-    yield "lies.msh", more * 4 + b"0" * 100, "do not fit"
-    yield "minus.msh", (b"\xff" * 4) * 4, "do not fit"
+    yield "cut.msh", shapes.msh(points, faces)[:-4], "do not match"
+    yield "lies.msh", more * 4 + b"0" * 100, "do not match"
+    yield "minus.msh", (b"\xff" * 4) * 4, "do not match"
     yield "range.msh", shapes.msh(points, faces + 7), "does not exist"
     yield "thing.xyz", b"0 0 0", "'xyz' are not read"
     yield "nothing", b"0 0 0", "are not read"
@@ -174,8 +174,8 @@ def test_sizes_are_limited(tmp_path, monkeypatch):
     "asset, problem",
     [
         ('vertex="0 0 0 1 0 0 0 1 0"', "four vertices"),
-        ('vertex="0 0 0 1 0 0 0 1 0 0 0"', "not three"),
-        ('vertex="0 0 0 1 0 0 0 1 0 0 0 x"', "else than numbers"),
+        ('vertex="0 0 0 1 0 0 0 1 0 0 0"', "three per entry"),
+        ('vertex="0 0 0 1 0 0 0 1 0 0 0 x"', "three per entry"),
         ('vertex="0 0 0 1 0 0 0 1 0 0 0 nan"', "not a finite"),
         ('vertex="0 0 0 1 0 0 0 1 0 1 1 0"', "one plane"),
         ('vertex="0 0 0 1 0 0 0 1 0 0 0 1" face="0 1 4"', "does not exist"),
@@ -186,7 +186,7 @@ def test_sizes_are_limited(tmp_path, monkeypatch):
         ('builtin="cube" params="3"', "no built-in"),
         ('builtin="sphere" params="50"', "whole number"),
         ('builtin="sphere" params="x"', "not a number"),
-        ('builtin="grid" params="9999 9999 9999 1 1 1"', "not made"),
+        ('builtin="grid" params="9999 9999 9999 1 1 1"', "may not have more"),
         ('file="none.stl"', "not found"),
         ("", "four vertices"),
     ],

@@ -26,7 +26,7 @@ def test_urdf_shapes():
     assert (box.link, box.shape, box.size, box.color) == ("base", "box", (0.5, 1.0, 1.5), None)
     assert (rod.link, rod.shape, rod.size, rod.color) == ("tip", "cylinder", (0.1, 1.0), (1.0, 0.0, 0.0, 1.0))
     assert np.allclose(rod.placement.p, (0, 0, 1)) and np.allclose(rod.placement.R[1][0], 1)
-    assert looks.missing == ["tip: a <sphere> without proper sizes", "tip: mesh 'nowhere.stl' was not found"]
+    assert looks.missing == ["tip: a <sphere> without valid sizes", "tip: mesh 'nowhere.stl' was not found"]
 
 
 def test_meshes_are_found_inside_of_the_folders_only(tmp_path):

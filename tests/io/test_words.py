@@ -141,7 +141,7 @@ def test_the_total_mass_includes_what_stands_still():
 @pytest.mark.parametrize(
     "text, named",
     [
-        (mjcf("<joint/>").replace(INERTIAL, ""), "resists"),
+        (mjcf("<joint/>").replace(INERTIAL, ""), "has inertia"),
         (mjcf("<joint/>").replace("<body ", '<body gravcomp="1" '), "gravcomp"),
         (mjcf('<joint armture="1"/>'), "armture"),
     ],

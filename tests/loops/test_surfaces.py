@@ -34,7 +34,7 @@ def test_simulate(capsys, tmp_path):
     assert run.q[0, 0] == 0.5 and np.abs(openings(run.model, run.q)).max() < 1e-14
     capsys.readouterr()
     assert main([*line, "--v", "rocker=1"]) == 2
-    assert "'rocker' depends on others by a loop" in capsys.readouterr().err
+    assert "'rocker' depends on others in a loop" in capsys.readouterr().err
 
 
 def test_names_of_coordinates():

@@ -41,7 +41,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     for options, message in (
         ({"path": "walk.mp4"}, "must end with .webp, .gif, .png"),
         ({"rate": 0}, "rate must be a positive number"),
-        ({"rate": 1e6}, "pictures are more than"),
+        ({"rate": 1e6}, "frames are more than"),
         ({"browser": "no-such-browser"}, "there is no browser 'no-such-browser'"),
     ):
         given = {"path": "walk.gif"} | options

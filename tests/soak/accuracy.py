@@ -1,9 +1,9 @@
-"""How accurate each function is: machine code against 50 digits, in units in the last place.
+"""The accuracy of each function: machine code against 50 digits, in units in the last place.
 
     python -m tests.soak.accuracy                  # the table of docs/reliability.md
 
-The unit is that of the largest number of a result. The errors of functions that solve with the mass matrix
-grow with its condition; these are divided by it.
+The unit is that of the largest number in a result. Errors of functions that solve with the mass matrix grow
+with its condition number, and are divided by it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOLVES = (
 
 
 def errors(name: str, seed: int) -> list[float]:
-    """The errors of one function on one tree, one for each state and result."""
+    """The errors of one function on one tree, for each state and result."""
     setting = Setting(tree(seed, 4), REGISTRY[name])
     model, inputs = setting.model, list(setting.inputs.values())
     if not model.nv:
@@ -46,7 +46,7 @@ def errors(name: str, seed: int) -> list[float]:
             for part, right in zip(_parts(ours), _parts(truth), strict=True):
                 right = np.asarray(right, object)
                 size = float(max((abs(x) for x in right.flat), default=0))
-                if size > 1e-12:  # a zero, up to the rounding of the model, has no digits
+                if size > 1e-12:  # a result that is zero up to the rounding of the model has no digits
                     away = float(max(abs(x) for x in np.ravel(exact(np.asarray(part)) - right)))
                     found.append(away / float(np.spacing(size)) / scale)
     return found

@@ -1,9 +1,9 @@
 """Wrong and odd arguments at the public boundary: the right numbers, or an error that says what is wrong.
 
-A valid call of a random function is changed in one to three ways, each of which must do no harm (SAME), must
-be refused (REFUSED), or may be either (EITHER). What is returned must be what plain Python gives for the same
-numbers; nothing else may be raised than a KinetreeError or a TypeError that names the function or the
-argument, and inputs must stay as they are.
+A valid call of a random function is changed in one to three ways, each of which must be harmless (SAME), must
+be refused (REFUSED), or may be either (EITHER). Results must equal those of plain Python for the same
+numbers. Only a KinetreeError may be raised, or a TypeError that names the function or the argument, and
+inputs must stay unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kinetree.stages import Job
 from kinetree.stages.function import Function
 
 COUNT = 1_000_000
-BLOCK = 2000  # trials of one function of one model with the same inputs, so that few programs are made
+BLOCK = 2000  # trials per function and model with the same inputs, so that few programs are compiled
 SAMPLES = 7  # sets of numbers and options in a block
 SAME, EITHER, REFUSED = range(3)
 
@@ -62,7 +62,7 @@ class Plain(np.ndarray):
 
 
 class Holder:
-    """Something else that becomes an array."""
+    """An object that converts to an array."""
 
     def __init__(self, value: np.ndarray):
         self.value = value
@@ -73,7 +73,7 @@ class Holder:
 
 @dataclass
 class Call:
-    """One call: what is handed over, and what has been done to it."""
+    """One call: its arguments, and the changes made so far."""
 
     model: Any
     function: Function
@@ -83,9 +83,9 @@ class Call:
     keywords: dict[str, Any] = field(default_factory=dict)
     verdict: int = SAME
     changes: list[str] = field(default_factory=list)
-    touched: set[str] = field(default_factory=set)  # names of arrays that are changed already
-    loose: bool = False  # in single precision
-    extreme: bool = False  # results may overflow or lose all digits: only that they come or not is looked at
+    touched: set[str] = field(default_factory=set)  # names of arrays changed already
+    loose: bool = False  # single precision
+    extreme: bool = False  # results may overflow or lose all digits: only success or failure is compared
 
     def run(self) -> Any:
         function, keywords = self.function, {**self.options, **self.keywords}
@@ -93,12 +93,12 @@ class Call:
 
     @property
     def names(self) -> set[str]:
-        """What a useful message speaks of."""
+        """The names that a useful message mentions."""
         words = {self.function.name, "model", "out", "target", *(a.name for a in self.function.inputs)}
         return words | set(self.function.options)
 
 
-# -- changes of an array: name -> (what becomes of it, what must follow)
+# -- changes to an array: name -> (new array, required outcome)
 
 
 def _strided(x: np.ndarray) -> np.ndarray:
@@ -220,7 +220,7 @@ def change_an_array(call: Call, chance: random.Random) -> None:
     call.extreme |= how in ("huge", "tiny")
 
 
-# -- changes of the rest of a call
+# -- changes to the rest of a call
 
 ODD: list[Any] = ["nonsense", "", 7, 1.5, (), ("nonsense",), {}, object(), b"body", np.nan, "x" * 10**5, True]
 
@@ -334,7 +334,7 @@ known: dict[Any, Any] = {}
 
 
 def expected(call: Call) -> Any:
-    """What plain Python gives for the same numbers, as plain arrays."""
+    """The result of plain Python for the same numbers, as plain arrays."""
     given = {}
     for name, value in call.given.items():
         x = np.asarray(value)
@@ -370,7 +370,7 @@ def trial(seed: int) -> str:
         physical = isinstance(error, (StateError, SingularError))
         assert call.verdict or physical, f"{what}: refused: {type(error).__name__}: {text}"
         return "refused"
-    nothing = all(np.size(part) == 0 for part in found)  # a wrong option is not noticed by an empty batch
+    nothing = all(np.size(part) == 0 for part in found)  # an empty batch does not notice a wrong option
     assert call.verdict != REFUSED or nothing, f"{what}: accepted, with {found!r:.200}"
     for name, value in kept.items():
         assert np.array_equal(value, call.given[name], equal_nan=True), f"{what}: changes {name}"
@@ -382,7 +382,7 @@ def trial(seed: int) -> str:
 def compare(found: tuple, call: Call, what: str) -> None:
     try:
         truth = _parts(expected(call))
-    except (SingularError, StateError):  # which NaN or infinity may hide, or an empty batch
+    except (SingularError, StateError):  # hidden by NaN or infinity, or by an empty batch
         unseen = all(part.size == 0 or np.isnan(part).any() for part in map(np.asarray, found))
         assert unseen, f"{what}: plain Python refuses it"
         return

@@ -1,4 +1,4 @@
-"""A cache that is attacked between any two calls: what comes out is what was put in, or nothing."""
+"""A cache that is attacked between any two calls: it returns what was stored, or nothing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _open_the_directory(path: Path, chance: random.Random) -> None:
 
 
 def _plant(path: Path, chance: random.Random) -> None:
-    """An entry as somebody writes it who knows the format but not the secret."""
+    """Plant an entry written by someone who knows the format but not the secret."""
     path.write_bytes(cache.FORMAT + chance.randbytes(32) + b"planted")
 
 

@@ -1,13 +1,13 @@
 """Long campaigns of random trials: each is a module of this folder with `trial(seed)` and `COUNT`.
 
     python -m tests.soak.campaign trees                     # to its end, or until --seconds have passed
-    python -m tests.soak.campaign all --jobs 8 --ledger build/soak.json      # goes on where it stopped
-    python -m tests.soak.campaign trees --seed 123          # one trial again: what a failure prints
+    python -m tests.soak.campaign all --jobs 8 --ledger build/soak.json      # resumes where it stopped
+    python -m tests.soak.campaign trees --seed 123          # repeats one trial, as a failure prints it
 
-A trial returns a word that is counted, or raises. A worker that dies is a failure like any other, and its
-seed is known. A trial that takes longer than its module's LIMIT is tried again at the end, alone: only if it
-takes too long there too is it a failure. The ledger keeps which blocks of seeds are done, and what failed;
-a campaign that goes on tries that again, since it may have been repaired.
+A trial returns a word that is counted, or raises. A worker that dies counts as a failure of the seed it was
+at. A trial that exceeds its module's LIMIT is tried again at the end, alone, and fails only if it exceeds it
+again. The ledger records which blocks of seeds are done and which seeds failed; a resumed campaign tries
+these again, since the fault may have been fixed.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ CAMPAIGNS = (
     "trees", "loops", "stumbles", "files", "arguments", "fuzzer", "lifetimes", "interrupts", "caches",
     "exported", "devices",
 )  # fmt: skip
-LIMIT = 600.0  # seconds that a trial may take, on a busy machine too
+LIMIT = 600.0  # seconds for a trial, also on a busy machine
 BLOCK = 100  # seeds that a worker takes at a time
 LATE, FAILED = "out of time", "failed"
-TOO_LONG = 75  # how a worker ends whose trial takes too long
+TOO_LONG = 75  # exit code of a worker whose trial takes too long
 
 
 @dataclass
 class Ledger:
-    """What a campaign has done: which blocks of seeds, how the trials ended, and which failed."""
+    """The progress of a campaign: finished blocks of seeds, outcomes of the trials, and failures."""
 
     first: int
-    done: list[list[int]] = field(default_factory=list)  # ranges of blocks: from, and to but without
+    done: list[list[int]] = field(default_factory=list)  # ranges of blocks, half-open
     tally: dict[str, int] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
-    late: list[int] = field(default_factory=list)  # seeds out of time that were not yet tried alone
+    late: list[int] = field(default_factory=list)  # seeds out of time that are still to be tried alone
     core_seconds: float = 0.0
 
     @property
@@ -67,13 +67,13 @@ class Ledger:
         self.core_seconds = round(self.core_seconds + report.seconds, 3)
 
     def forgive(self) -> None:
-        """Let what failed before be tried again."""
+        """Forget failures, so that they are tried again."""
         seeds = [int(line.rsplit(" ", 1)[1]) for line in self.failures]
         self.failures, self.late = [], sorted({*self.late, *seeds})
         self.tally = dict(Counter(self.tally) - Counter({FAILED: len(seeds)}))
 
     def finish(self, block: int) -> None:
-        """Remember that a block is done."""
+        """Record that a block is done."""
         merged: list[list[int]] = []
         for start, stop in sorted([*self.done, [block, block + 1]]):
             if merged and merged[-1][1] == start:
@@ -85,7 +85,7 @@ class Ledger:
 
 @dataclass
 class Report:
-    """What a worker says of the seeds that it was given."""
+    """A worker's report on its seeds."""
 
     tally: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Report:
     seconds: float = 0.0
 
     def end(self, death: Death, line: str) -> None:
-        """Add, and print, that a worker ended."""
+        """Record and print that a worker died."""
         if death.late:
             self.late.append(death.seed)
         else:
@@ -103,12 +103,12 @@ class Report:
 
 
 class TooLongError(BaseException):
-    """A trial that does not end: no error that anything on the way should handle."""
+    """A trial takes too long. A BaseException, so that nothing handles it on the way."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise TooLongError in a trial that takes longer."""
+    """Raise TooLongError if the block takes longer."""
 
     def stop(*_: Any) -> None:
         raise TooLongError(f"takes longer than {seconds:g} s")
@@ -127,7 +127,7 @@ def again(name: str, seed: int) -> str:
 
 
 def attempt(name: str, seed: int) -> tuple[str, str]:
-    """How a trial ended, and what to print about it if it failed or was out of time."""
+    """The outcome of a trial, and what to print if it failed or was out of time."""
     module = importlib.import_module(f"tests.soak.{name}")
     try:
         with at_most(getattr(module, "LIMIT", LIMIT)):
@@ -143,10 +143,10 @@ def attempt(name: str, seed: int) -> tuple[str, str]:
 
 
 def work(name: str, blocks: Any, current: Any, me: int, results: Connection, finish: float) -> None:
-    """What a worker does: blocks of seeds, until there are none or the time is over."""
+    """A worker: takes blocks of seeds until there are none or the time is up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # exempt imports from garbage collection
     while True:
         try:
             block, seeds = blocks.get(timeout=1)
@@ -155,11 +155,11 @@ def work(name: str, blocks: Any, current: Any, me: int, results: Connection, fin
         started, report = time.process_time(), Report()
         for seed in seeds:
             if time.monotonic() > finish:
-                return  # a block that was begun but not finished does not count
+                return  # an unfinished block does not count
             current[me] = seed
             word, failure = attempt(name, seed)
             if word == LATE:
-                os._exit(TOO_LONG)  # who knows what was going on: another one does the rest
+                os._exit(TOO_LONG)  # the state of this process is unknown: a new worker does the rest
             report.tally[word] += 1
             if failure:
                 report.failures.append(failure)
@@ -169,14 +169,14 @@ def work(name: str, blocks: Any, current: Any, me: int, results: Connection, fin
 
 
 class Death(NamedTuple):
-    """The seed at which a worker ended, and whether it had run out of time."""
+    """The seed at which a worker died, and whether it was out of time."""
 
     seed: int
     late: bool
 
 
 class Crew:
-    """Processes that work on a campaign."""
+    """The worker processes of a campaign."""
 
     def __init__(self, name: str, jobs: int, finish: float):
         self.name, self.jobs, self.finish = name, jobs, finish
@@ -195,7 +195,7 @@ class Crew:
             self.workers[here] = me, worker
 
     def reports(self) -> Iterator[tuple[int, Report] | Death]:
-        """What workers send within half a second: a block that is done, or how one ended before that."""
+        """The messages of workers within half a second: a finished block, or an early death."""
         for line in wait(list(self.workers), 0.5):
             assert isinstance(line, Connection)
             try:
@@ -216,7 +216,7 @@ class Crew:
 def run(
     name: str, ledger: Ledger, count: int, jobs: int, seconds: float, keep: Callable[[], None]
 ) -> None:
-    """Try seeds until `count` are done or the time is over, and then those that were out of time, alone."""
+    """Try seeds until `count` are done or the time is up, then those that were out of time, alone."""
     size = getattr(importlib.import_module(f"tests.soak.{name}"), "BLOCK", BLOCK)
     finish, last = time.monotonic() + seconds, ledger.first + count
     starts = range(ledger.first, last, size)
@@ -236,9 +236,9 @@ def run(
 def _reports(
     crew: Crew, blocks: Mapping[int, Sequence[int]], keep: Callable[[], None]
 ) -> Iterator[tuple[int, Report]]:
-    """What is said of blocks of seeds, as they are done; failures are printed at once.
+    """The reports on blocks of seeds as they finish; failures are printed at once.
 
-    A worker that dies is a failure of the seed it was at; another one tries the rest of its block.
+    A worker that dies is a failure of the seed it was at; another one continues with the rest of its block.
     """
     waiting, given, ended, kept = list(blocks)[::-1], {}, defaultdict(Report), time.monotonic()
     while (waiting or given) and time.monotonic() < crew.finish:
@@ -269,7 +269,7 @@ def _reports(
 
 
 def conduct(name: str, options: argparse.Namespace) -> int:
-    """One campaign as the command line says; 1 if trials failed."""
+    """Run one campaign as the command line says; returns 1 if trials failed."""
     kept = json.loads(options.ledger.read_text()) if options.ledger and options.ledger.exists() else {}
     if name in kept:
         ledger = Ledger(**kept[name])

@@ -1,13 +1,13 @@
-"""Kernels of a GPU against machine code of the CPU, bit by bit: every function, 60 random trees, all sizes.
+"""GPU kernels against CPU machine code, bit by bit: every function, 60 random trees, all sizes.
 
     python -m tests.soak.campaign devices --first 0 --jobs 14 --ledger build/devices.json
     python -m tests.soak.campaign devices --seed 17        # one comparison again
 
-A trial is one function on one tree. Batches of 1, 31 and 1,000 states go there from the host, and stand on
-the device; in one more some numbers are NaN or infinite. 100,000 stand on the device, and on some trees go
-there from the host in chunks. Those on the device repeat states that the CPU has computed once: a CPU gives
-the same bits in every batch, which `tests/targets/test_determinism.py` asserts. A trial that fails says
-where, in which states, and who else agrees with whom.
+A trial is one function on one tree. Batches of 1, 31 and 1,000 states are copied from the host, and also
+start on the device; in another one some numbers are NaN or infinite. A batch of 100,000 starts on the device,
+and on some trees is also copied from the host in chunks. Batches on the device repeat states that the CPU has
+computed once: the CPU gives the same bits in every batch, which `tests/targets/test_determinism.py` asserts.
+A failing trial reports where, in which states, and which other computations agree.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from kinetree.stages.targets.cuda_code import same_bits
 SOME = range(6)  # trees on which other modes, precisions and layouts are tried too
 BATCHES = (1, 31, 1000)
 LARGEST = int(os.environ.get("KINETREE_GPU_LARGEST", "100000"))
-DISTINCT = 5000  # states that are not repeated; fewer of functions with large results
-NUMBERS = 1 << 22  # of the results of those
-PATIENCE = 60.0  # seconds to wait for memory that other processes have taken
+DISTINCT = 5000  # distinct states; fewer for functions with large results
+NUMBERS = 1 << 22  # the most numbers in their results
+PATIENCE = 60.0  # seconds to wait for memory held by other processes
 BLOCK, LIMIT = 2, 150.0
 
 
@@ -51,7 +51,7 @@ class Unit(NamedTuple):
     name: str
     mode: str | None = None
     dtype: str = "float64"
-    columns: bool = False  # the states of an array stand side by side
+    columns: bool = False  # coordinate-major arrays
 
     @property
     def numbers(self) -> bool:
@@ -64,7 +64,7 @@ class Unit(NamedTuple):
 
 @cache
 def units() -> list[Unit]:
-    """What is compared, in this order: small trees first, since large ones take minutes."""
+    """All comparisons in order: small trees first, since large ones take minutes."""
     trees = sorted(range(TREES + 1), key=lambda seed: (case_of(seed).model.nv, seed))
     tree.cache_clear()
     return [
@@ -80,7 +80,7 @@ COUNT = (TREES + 1 + 4 * len(SOME)) * len(NAMES) + (TREES + 1) * len(MADE)
 
 
 def trial(seed: int) -> str:
-    """One unit; a word that says which kernel ran, or an AssertionError with all that is known."""
+    """Check one unit; returns a word for the kernel that ran, or raises AssertionError with all details."""
     if not cuda.is_available():
         return "no GPU here"
     unit = units()[seed % COUNT]
@@ -98,7 +98,7 @@ def trial(seed: int) -> str:
 
 
 def check(unit: Unit) -> str:
-    """Compare all batches of a unit; the form of its kernel."""
+    """Compare all batches of a unit; returns the form of its kernel."""
     j = unit.job()
     cpu, gpu = TARGETS["cpu"].executable(j), TARGETS["cuda"].executable(j)
     states = _states(j, cpu, unit.seed)
@@ -128,7 +128,7 @@ def _states(j: Job, cpu: Any, seed: int) -> list[np.ndarray]:
 
 
 def _spoiled(states: list[np.ndarray], seed: int) -> list[np.ndarray]:
-    """Some states, most of which have one number that is none: of each input, as many as there are states."""
+    """Some states, most with one number that is not finite, in turn in each of the inputs."""
     found = [np.resize(x, (70, *x.shape[1:])) for x in states]
     for k, x in enumerate(found):
         flat = x.reshape(len(x), -1)
@@ -147,7 +147,7 @@ def _accepts(cpu: Any, state: list[np.ndarray]) -> bool:
 
 
 def _compare(unit: Unit, j: Job, states: list[np.ndarray], gpu: Any, what: str) -> None:
-    """The same call on both sides."""
+    """The same call on CPU and GPU."""
     expected = _tuple(TARGETS["cpu"].executable(j)(*states))
     for k, (a, b) in enumerate(zip(_tuple(gpu(*states)), expected, strict=True)):
         if not same_bits(a, b):
@@ -155,7 +155,7 @@ def _compare(unit: Unit, j: Job, states: list[np.ndarray], gpu: Any, what: str) 
 
 
 def _on_device(unit: Unit, j: Job, states: list[np.ndarray], gpu: Any, count: int) -> None:
-    """A batch that stands on the device, against the results of the states that it repeats."""
+    """A batch on the device, against the results of the states that it repeats."""
     distinct = len(states[0])
     there = [_put(np.resize(x, (count, *x.shape[1:])), unit.columns) for x in states]
     expected = _tuple(TARGETS["cpu"].executable(j)(*(x[: min(count, distinct)] for x in states)))
@@ -177,7 +177,7 @@ def _put(x: np.ndarray, columns: bool) -> cuda.DeviceArray:
 
 
 def _parts(result: cuda.DeviceArray, step: int) -> Iterator[tuple[int, np.ndarray]]:
-    """An array of the device, piece by piece."""
+    """An array of the device, in pieces."""
     if result.order or not math.prod(result.shape):
         whole = result.numpy()
         yield from ((k, whole[k : k + step]) for k in range(0, len(whole), step))
@@ -192,7 +192,7 @@ def _parts(result: cuda.DeviceArray, step: int) -> Iterator[tuple[int, np.ndarra
 
 
 def _patiently(call: Callable[[], None]) -> None:
-    """Wait until other processes have given memory back."""
+    """Wait until other processes have freed memory."""
     finish = time.monotonic() + PATIENCE
     while True:
         try:
@@ -205,7 +205,7 @@ def _patiently(call: Callable[[], None]) -> None:
 
 
 def _form(gpu: CudaKernel, columns: bool) -> str:
-    """What kind of kernel it is."""
+    """The kind of kernel."""
     where = cuda.device()
     ptx = gpu.code.ptx("any" if columns else "rows", where)
     words = ["states side by side" if columns else "where numbers stand"]
@@ -217,7 +217,7 @@ def _form(gpu: CudaKernel, columns: bool) -> str:
     return ", ".join(words + ([f"built at level {level}"] if level is not None else []))
 
 
-# -- what is known of a difference
+# -- details of a difference
 
 
 def _story(
@@ -246,7 +246,7 @@ def _story(
 
 @contextmanager
 def _believed(level: int) -> Iterator[None]:
-    """Kernels are built at one level, and need not prove themselves."""
+    """Build kernels at one optimisation level, without verification."""
     own = {"_proves_itself": lambda *_: True, "_level": lambda *_: level}
     before = {name: getattr(cuda_code.Code, name) for name in own}, cuda_code.LEVELS
     cuda_code.LEVELS = (level,)
@@ -261,7 +261,7 @@ def _believed(level: int) -> Iterator[None]:
 
 
 def _others(j: Job, gpu: Any) -> list[tuple[str, Callable[..., Any], bool]]:
-    """Other ways to compute the same: a name, how, and whether for batches."""
+    """Other ways to compute the same: name, function, and whether it takes batches."""
 
     def at(level: int) -> Callable[..., Any]:
         def call(*arrays: Any) -> Any:
@@ -283,7 +283,7 @@ def _others(j: Job, gpu: Any) -> list[tuple[str, Callable[..., Any], bool]]:
 
 
 def _verdict(f: Callable[..., Any], arrays: list[np.ndarray], k: int, expected: np.ndarray, what: str) -> str:
-    """How far another way to compute is from what the CPU gave."""
+    """How far another computation is from the CPU's result."""
     try:
         value = np.asarray(_tuple(f(*arrays))[k], expected.dtype).reshape(expected.shape)
     except Exception as error:
@@ -298,7 +298,7 @@ def _digest(gpu: CudaKernel, unit: Unit) -> str:
 
 
 def _unproved(unit: Unit) -> str:
-    """The story of a kernel that was refused."""
+    """The details of a kernel that failed its verification."""
     j = unit.job()
     try:
         with _believed(cuda_code.LEVELS[0]):

@@ -1,7 +1,7 @@
 """Exported C of every function under the address and undefined-behaviour sanitizers, and under valgrind.
 
-A trial is one function of one small random tree, unrolled or looped; its self-test must pass without a word
-from any of them.
+A trial is one function of one small random tree, unrolled or looped; its self-test must pass without any
+report.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def trial(seed: int) -> str:
 
 
 def _export(function: Function, mode: str, seed: int, folder: Path) -> None:
-    """Write the function of one of the trees, or of the next one that has what it needs."""
+    """Export the function of one of the trees, or of the next one that has what it needs."""
     optional = [a.name for a in function.inputs if a.optional and (seed // COUNT) % 2]
     for k in range(len(SEEDS)):
         model = tree(SEEDS[(seed + k) % len(SEEDS)], 2).model

@@ -1,4 +1,4 @@
-"""A mutated robot file: a model with finite numbers that moves, or an error with a name."""
+"""A mutated robot file gives a model with finite numbers that moves, or an error with a name."""
 
 from __future__ import annotations
 

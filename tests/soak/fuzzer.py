@@ -1,10 +1,10 @@
-"""The differential fuzzer: a random tree, a random function, a random layout of its arrays, on all targets.
+"""The differential fuzzer: a random tree, a random function, a random array layout, on all targets.
 
     python -m tests.soak.campaign fuzzer --count 1000      # fresh seeds; a failure prints how to repeat it
     python -m tests.soak.campaign fuzzer --seed 123456
 
-A failure is made smaller before it is reported: bodies, rotors, mimic joints and armatures are taken away as
-long as it stays.
+A failure is reduced before it is reported: bodies, rotors, mimic joints and armatures are removed as long as
+it still fails.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from kinetree.sweep import REGISTRY
 COUNT = 10_000
 BLOCK = 20
 DIGITS = 50
-TRUTH = 4.0  # how much further than from each other two correct evaluations may be from the exact one
+TRUTH = 4.0  # how much farther from the exact result than from each other two correct evaluations may be
 LIGHT = ("eager batch", "unrolled, all passes", "looped, all passes")
-SKIPPED = {"articulated_wrenches", "hybrid_dynamics"}  # for many digits: they take minutes there
+SKIPPED = {"articulated_wrenches", "hybrid_dynamics"}  # with many digits they take minutes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Trial:
         return Setting(case, REGISTRY[self.name])
 
     def smaller(self) -> Iterator[Trial]:
-        """The same trial with something taken away, the most first."""
+        """The same trial with something removed, the largest removals first."""
         m = self.mechanism
         for k in range(len(m.rotors)):
             yield replace(self, mechanism=replace(m, rotors=m.rotors[:k] + m.rotors[k + 1 :]))
@@ -85,7 +85,7 @@ class Trial:
 
 
 def _without(m: Mechanism, k: int) -> Mechanism:
-    """The mechanism without its body k, which carries nothing and is followed by nobody."""
+    """The mechanism without its body k, which carries no other and is not followed by any joint."""
 
     def moved(i: int) -> int:
         return i - (i > k)
@@ -99,7 +99,7 @@ def _without(m: Mechanism, k: int) -> Mechanism:
 
 
 def is_light(seed: int) -> bool:
-    """Trials of odd seeds take small trees, and one target: a program printed as Python, or a batch."""
+    """Trials with odd seeds take small trees and one target: a program printed as Python, or a batch."""
     return seed % 2 == 1
 
 
@@ -176,7 +176,7 @@ def _strided(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _reversed(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same array, standing backwards in memory."""
+    """The same array, reversed in memory."""
     turn = tuple(slice(None, None, -1) for _ in x.shape)
     return x[turn].copy()[turn]
 
@@ -191,7 +191,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray, np.random.Generator], Any]] = {
 
 
 def shrink(found: list[tuple[Trial, str]]) -> None:
-    """Append smaller and smaller trials that fail to those that are found, each with what it says."""
+    """Append ever smaller failing trials to those found, each with its message."""
     for smaller in found[-1][0].smaller():
         try:
             check(smaller)
@@ -199,11 +199,11 @@ def shrink(found: list[tuple[Trial, str]]) -> None:
             found.append((smaller, str(error)))
             return shrink(found)
         except kt.errors.KinetreeError:
-            continue  # taken away too much: no longer a mechanism
+            continue  # removed too much: no longer a mechanism
 
 
 def trial(seed: int) -> str:
-    """One trial; a failure as small as the time allows."""
+    """One trial; a failure is reduced as far as time allows."""
     trial = Trial.random(seed)
     try:
         check(trial)

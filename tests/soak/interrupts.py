@@ -1,7 +1,7 @@
 """Threads that call and compile, interrupts in threaded batches, and forks, all at once.
 
-Results are those of a quiet process, bit by bit; nobody writes into an array after the call that was to fill
-it has returned or was interrupted; no process waits for ever.
+Results equal those of a quiet process, bit by bit; nothing writes into an array after the call that fills it
+has returned or was interrupted; no process hangs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kinetree.compiler.runtime import threads
 
 COUNT = 3600
 BLOCK = 10
-PATIENCE = 60.0  # seconds for a child or a thread to come to its end
+PATIENCE = 60.0  # seconds for a child or a thread to end
 
 armed = threading.Event()
 
@@ -92,7 +92,7 @@ def trial(seed: int) -> str:
 
 @contextmanager
 def _signalled(after: float):
-    """An interrupt of this thread after some seconds, or none if the block is faster."""
+    """Interrupt this thread after some seconds, unless the block is faster."""
     main = threading.get_ident()
     timer = threading.Timer(after, lambda: signal.pthread_kill(main, signal.SIGUSR1))
     armed.set()
@@ -105,7 +105,7 @@ def _signalled(after: float):
 
 
 def interrupted(chance: random.Random) -> bool:
-    """Whether an interrupt came while a batch was computed; the batch is whole or nobody writes to it."""
+    """Whether an interrupt came during a batch; the batch is complete, or nothing writes to it afterwards."""
     kernel, x, expected, *_ = sample()
     out, came = np.zeros_like(expected), False
     try:

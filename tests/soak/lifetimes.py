@@ -1,6 +1,6 @@
 """Kernels are compiled, called and dropped; memory stays flat.
 
-With PYTHONMALLOC=malloc MALLOC_PERTURB_=255 what is freed is overwritten at once, so that using it is fatal.
+With PYTHONMALLOC=malloc MALLOC_PERTURB_=255 freed memory is overwritten at once, so that using it is fatal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import kinetree as kt
 
 COUNT = 10_000
 BLOCK = 500
-WARM, EVERY, GROWTH = 500, 250, 24e6  # trials before memory is looked at; trials in between; bytes
+WARM, EVERY, GROWTH = 500, 250, 24e6  # trials before memory is measured; trials in between; bytes
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "potential_energy")
 STATM = Path("/proc/self/statm")
 
@@ -29,7 +29,7 @@ def trial(seed: int) -> str:
     function = getattr(kt, FUNCTIONS[seed % len(FUNCTIONS)])
     taken = [a.name for a in function.own_inputs if not a.optional]
     inputs = [rng.normal(size=(5, 1)) for _ in taken]
-    kt.cache.set_limit(0)  # each of them is made anew
+    kt.cache.set_limit(0)  # each one is compiled anew
     expected = function(model, *inputs, target="eager")
     if seed % 3:
         kernel = kt.compile(function, model)

@@ -1,7 +1,7 @@
-"""A random mechanism with loops through everything that its open tree and multipliers say about it.
+"""A random mechanism with loops, checked in every function against its open tree and multipliers.
 
-Every function on one closed state: most eagerly, some (others for each mechanism) as optimized programs.
-Every 25th mechanism also takes the laws that tie algorithms together.
+Every function on one closed state: most eagerly, some (different ones for each mechanism) as optimised
+programs. Every 25th mechanism is also checked against the laws that connect the algorithms.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kinetree.sweep import REGISTRY
 
 COUNT = 10_000
 BLOCK = 20
-# Laws that say themselves how trees pass forces on; tests of the wrenches of loops are in tests/loops.
+# Laws that assume how trees transmit forces; the wrenches of loops are tested in tests/loops.
 OF_TREES = {
     "constraint_forces_are_what_the_joint_does_not_move_along", "joint_wrenches_balance_every_body",
     "rotors_share_the_force_of_their_joint", "wrenches_in_three_decompositions",
     "external_wrenches_pass_through_the_joints",
 }  # fmt: skip
-LOOSE = 1e-7  # of tolerances; what needs more stands next to a dead point
-SHARE = 16  # one function in so many runs as a program
+LOOSE = 1e-7  # tolerance; a state that needs more is next to a dead point
+SHARE = 16  # one function in this many runs as a program
 
 
 def trial(seed: int) -> str:
@@ -51,7 +51,7 @@ def trial(seed: int) -> str:
 
 
 def state(loop: RandomLoop, model: kt.Model, welded: Welded) -> Checked | None:
-    """A closed state away from where the loop was made, if it can get there."""
+    """A closed state away from where the loop was made, if one can be reached."""
     q = welded.complete(model.neutral(), loop.rng, loop.meeting)
     for reach in (0.2, 0.05, 0.0):
         moved, error = welded.closed(welded.tree.integrate(q, reach * loop.rng.normal(size=welded.wide)))
@@ -62,7 +62,7 @@ def state(loop: RandomLoop, model: kt.Model, welded: Welded) -> Checked | None:
 
 
 def either(model: kt.Model, seed: int) -> Run:
-    """Functions of a model: eagerly or, drawn by lot, what `compile` makes of them, run as Python code."""
+    """Functions of a model: eager or, at random, compiled and run as Python code."""
 
     def chosen(name: str, *inputs: Any, **options: Any) -> Any:
         eager = getattr(kt, name)(model, *inputs, target="eager", **options)

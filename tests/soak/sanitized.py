@@ -1,11 +1,11 @@
-"""Kernels of a GPU for `compute-sanitizer`: every function on a small tree, and three robots with odd states.
+"""GPU kernels for `compute-sanitizer`: every function on a small tree, and three robots with odd states.
 
     compute-sanitizer --tool memcheck python -m tests.soak.sanitized --kinds looped columns
     compute-sanitizer --tool racecheck python -m tests.soak.sanitized --part 0 2
     compute-sanitizer --tool memcheck python -m tests.soak.sanitized --matrix 200 400   # a part of `devices`
 
-Batches are small, since everything is a hundred times slower; each kernel has proved itself on several tiles
-for each of two blocks before. Bits are compared with the CPU's too. Prints a line for each kernel.
+Batches are small, since everything is a hundred times slower; each kernel was verified before on several
+tiles for each of two blocks. Bits are also compared with the CPU's. Prints a line for each kernel.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DTYPES = ("float64", "float32")
 
 
 def robot(make: Callable[[], kt.Model], dtype: str, function: Any) -> str:
-    """Whole and ragged tiles, with NaN, large angles, and a state that is refused."""
+    """Whole and partial tiles, with NaN, large angles, and a refused state."""
     model = make()
     q, v = (x.astype(dtype) for x in model.random_state(3, 200))
     q[[5, 150], -1], q[[7, 70], -1] = np.nan, 1e18
@@ -52,7 +52,7 @@ def robot(make: Callable[[], kt.Model], dtype: str, function: Any) -> str:
 
 
 def kernels(kinds: list[str]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """What is run: a name, and how."""
+    """The kernels to run: name and function."""
     for make, dtype, function in product(ROBOTS, DTYPES, FUNCTIONS):
         yield f"{make.__name__} {function.name} {dtype}", lambda m=make, d=dtype, f=function: robot(m, d, f)
     units = []
@@ -68,7 +68,7 @@ def kernels(kinds: list[str]) -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def matrix(first: int, last: int) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Some of what `devices` compares."""
+    """Some of the comparisons of `devices`."""
     for seed, unit in list(enumerate(devices.units()))[first:last]:
         yield f"{seed} {unit}", lambda seed=seed: devices.trial(seed)
 

@@ -1,6 +1,6 @@
-"""Robots that fall on the ground, are pushed and stumble about: every step has a result, soon found.
+"""Robots that fall to the ground, are pushed and stumble: every step converges, and quickly.
 
-Even seeds have the default numbers of contact, odd ones random numbers, masses and lengths of the step.
+Even seeds use the default contact parameters, odd ones random parameters, masses and step lengths.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import kinetree as kt
 STATES, STEPS = 256, 200
 COUNT = 2_000  # 10^8 steps
 BLOCK = 5
-MOST = 14  # Newton steps with the default numbers
+MOST = 14  # Newton steps with the default parameters
 
 
 def trial(seed: int) -> str:
@@ -57,7 +57,7 @@ def trial(seed: int) -> str:
 
 
 def _spread(model: kt.Model, rng: np.random.Generator) -> np.ndarray:
-    """How a state differs from one that stands: most of them a little, some fall over."""
+    """Random deviations from a standing state: most are small, some robots fall over."""
     change = 0.2 * rng.normal(size=model.nv)
     change[:3] = rng.normal(size=3) * (2.0 if rng.random() < 0.2 else 0.2)
     return change

@@ -1,4 +1,4 @@
-"""A few trials of every campaign, and how the campaigns report."""
+"""A few trials of every campaign, and how campaigns report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEEDED = {"interrupts": hasattr(os, "fork"), "caches": hasattr(os, "mkfifo"), "e
 
 @pytest.fixture(autouse=True)
 def _as_before(tmp_path_factory, monkeypatch):
-    """What campaigns set for their processes is as it was afterwards."""
+    """Restore what campaigns set for their processes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setattr(cache, "_limit", cache._limit)
     monkeypatch.setattr(threads, "WORTH", threads.WORTH)
@@ -32,7 +32,7 @@ def _as_before(tmp_path_factory, monkeypatch):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FEW)
 def test_fresh_trials(name):
-    """The seeds are new in every run: a failure names the one that repeats it."""
+    """Seeds are new in every run; a failure names the one that repeats it."""
     if not NEEDED.get(name, True):
         pytest.skip("needs forks, pipes or a C compiler")
     failures = [text for k in range(FEW[name]) if (text := campaign.attempt(name, SEED + k)[1])]
@@ -45,7 +45,7 @@ def test_every_campaign_is_tried():
 
 @pytest.fixture
 def sample(monkeypatch):
-    """A campaign that fails at seed 103, ends the process at 107, and takes for ever at 111."""
+    """A campaign that fails at seed 103, ends the process at 107, and never ends at 111."""
 
     def trial(seed: int) -> str:
         assert seed != 103, "three is wrong"
@@ -78,7 +78,7 @@ def test_failures_deaths_and_endless_trials_are_reported_with_their_seeds(sample
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_what_is_out_of_time_is_tried_again_alone(sample, tmp_path, monkeypatch, capsys):
-    """A busy computer is no failure; what was not tried again stays in the ledger."""
+    """A busy computer is not a failure; seeds not yet tried again stay in the ledger."""
     module, mark = sys.modules["tests.soak.sample"], tmp_path / "tried"
 
     def trial(seed: int) -> str:
@@ -110,7 +110,7 @@ def test_a_campaign_goes_on_where_it_stopped(sample):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_what_failed_is_tried_again(sample, capsys):
-    """Seed 103 fails as before; 104 has been repaired."""
+    """Seed 103 fails as before; 104 has been fixed."""
     lines = [f"wrong\n  {campaign.again('sample', seed)}" for seed in (103, 104)]
     ledger = campaign.Ledger(100, [[0, 3]], {"even": 2, "odd": 2, "failed": 2}, lines)
     ledger.forgive()

@@ -18,7 +18,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
 
 @pytest.mark.parametrize("number", range(8))
 def test_fresh_trials(number):
-    """The seeds are new in every run: a failure names the one that repeats it."""
+    """Seeds are new in every run; a failure names the one that repeats it."""
     first = SEED + 50 * number
     seeds = [first + 2 * k + 1 for k in range(LIGHT)] + [first + 2 * k for k in range(FULL)]
     failures = [text for seed in seeds if (text := attempt("fuzzer", seed)[1])]
@@ -26,7 +26,7 @@ def test_fresh_trials(number):
 
 
 def test_it_finds_and_shrinks_a_fault(monkeypatch):
-    """A wrong kernel is found, and what is reported is one body or two."""
+    """A wrong kernel is found, and the reported trial has one or two bodies."""
     real = fuzzer._tuple
     monkeypatch.setattr(
         fuzzer, "_tuple", lambda value: tuple(np.asarray(x) * (1 + 1e-9) for x in real(value))

@@ -1,6 +1,6 @@
 """Machine code for other processors, run in an emulator: the bits of this one, or a stated difference.
 
-Debian's packages qemu-user, gcc-aarch64-linux-gnu and gcc-arm-linux-gnueabihf are needed.
+Needs Debian's packages qemu-user, gcc-aarch64-linux-gnu and gcc-arm-linux-gnueabihf.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_ma
 
 @dataclass(frozen=True)
 class Processor:
-    """An LLVM target, what links for it, and what runs it."""
+    """An LLVM target, its linker and its emulator."""
 
     target: Target
     compiler: str
@@ -167,7 +167,7 @@ def test_the_machine_code_runs(name, robot, function, dtype, tmp_path, monkeypat
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("robot", MODELS)
 def test_exported_c_runs_on_32_bits(robot, dtype, tmp_path):
-    """The self-test of exported C holds on an ARM with pointers and sizes of 32 bits."""
+    """The self-test of exported C passes on an ARM with 32-bit pointers and sizes."""
     compiler, emulator = "arm-linux-gnueabihf-gcc", "qemu-arm"
     for tool in (compiler, emulator):
         if shutil.which(tool) is None:

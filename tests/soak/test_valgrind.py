@@ -1,10 +1,10 @@
-"""Kernels that come and go under valgrind: nothing is read that was freed or that nobody has written.
+"""Kernels that come and go under valgrind: no freed or uninitialised memory is read.
 
-Two things valgrind says of every Python program; a run without this library shows so:
+Valgrind reports two things about every Python program, as a run without this library shows:
 
-- CPython makes an integer that becomes zero without a digit (`_PyLong_New`), and multiplies that digit, which
-  nobody has written, by a length of zero. The product is zero, but valgrind follows it wherever it goes. Each
-  report of a value that was never written says where its memory comes from: from there, and nowhere else.
+- CPython creates an integer that becomes zero without a digit (`_PyLong_New`), and multiplies this
+  uninitialised digit by a length of zero. The product is zero, but valgrind tracks it wherever it goes. Each
+  report of an uninitialised value says where its memory comes from: from there, and nowhere else.
 - The dynamic loader compares names eight bytes at a time (`is_dst`), across the end of short ones.
 """
 
@@ -31,7 +31,7 @@ NUMBER, LOADER = "a digit of zero", "the dynamic loader"
 
 
 def explanation(error: ElementTree.Element) -> str | None:
-    """Which of the two things a report is; None if it is neither."""
+    """Which of the two a report is; None if neither."""
     kind, stacks = error.findtext("kind", ""), _stacks(error)
     if kind in ("UninitValue", "UninitCondition") and len(stacks) == 2 and stacks[1][1] == "_PyLong_New":
         return NUMBER
@@ -41,12 +41,12 @@ def explanation(error: ElementTree.Element) -> str | None:
 
 
 def _stacks(error: ElementTree.Element) -> list[list[str]]:
-    """The names of functions, innermost first: where it happened, and where its memory comes from."""
+    """Function names, innermost first: where it happened, and where its memory comes from."""
     return [[frame.findtext("fn", "?") for frame in stack.iter("frame")] for stack in error.iter("stack")]
 
 
 def reports(code: str, folder: Path) -> Counter[str]:
-    """How often valgrind says what of a program; what has no explanation fails."""
+    """How often valgrind makes each report about a program; an unexplained one fails."""
     path = folder / "valgrind.xml"
     places = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     settings = {"PYTHONMALLOC": "malloc", "PYTHONPATH": places, "XDG_CACHE_HOME": str(folder)}
@@ -62,14 +62,14 @@ def reports(code: str, folder: Path) -> Counter[str]:
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_no_memory_is_used_that_was_freed_or_never_written(tmp_path_factory):
-    """What is left is explained, and of no other kind than what Python says without the library."""
+    """All reports are explained, and of the kinds that Python has without the library."""
     usual = reports(WITHOUT, tmp_path_factory.mktemp("without"))
     found = reports(WITH.format(40), tmp_path_factory.mktemp("with"))
     assert found.keys() <= usual.keys(), (found, usual)
 
 
 def test_what_is_not_explained_is_seen():
-    """A report of freed memory, and one of a value that something else has not written."""
+    """A report of freed memory, and one of a value that something else left uninitialised."""
     freed = "<error><kind>InvalidRead</kind><stack><frame><fn>meth_dealloc</fn></frame></stack></error>"
     malloc, maker = "<frame><fn>malloc</fn></frame>", "<frame><fn>{}</fn></frame>"
     unwritten = (

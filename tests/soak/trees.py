@@ -1,7 +1,7 @@
 """A random tree through every cross-check that needs no compiler.
 
-The laws that tie the algorithms together; first principles that share no code with the library; a batch
-beside its states. Every fifth tree also takes the laws that differentiate by differences.
+The laws that connect the algorithms; first principles that share no code with the library; a batch against
+its states. Every fifth tree is also checked against the laws with finite differences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The algorithms, each once, in its own file. A new file here is found by itself."""
+"""The algorithms. A new file in this package is found automatically."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -18,9 +18,9 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
         I^A_p += X^T I^a X              p^A_p += X^T p^a,  p^a = p^A + I^a c + U D^-1 u  (so S^T p^a = tau)
         a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
 
-    with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
-    accelerations (`Jet`) as in inverse dynamics. `tau` is the total force of the joints: damping, friction
-    and springs of the model act through `passive_force`,
+    with A_0 = -gravity. No inertia is inverted, only D, the inertia along the joint. Accelerations are
+    classical (`Jet`), as in inverse dynamics. `tau` is the total force of the joints: damping, friction and
+    springs of the model act through `passive_force`,
 
         a = forward_dynamics(model, q, v, tau + passive_force(model, q, v))
 
@@ -33,14 +33,14 @@ def forward_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any) -> Any:
 
 @algorithm("q, v, tau, added, f_ext? -> a")
 def augmented_dynamics(tree: Sweep, q: Any, v: Any, tau: Any, added: Any, f_ext: Any) -> Any:
-    """Accelerations with inertia `added` along the velocity of each joint, which this joint alone feels.
+    """Accelerations with inertia `added` along the velocity of each joint, felt by that joint alone.
 
         (M + G^T diag(added) G) a + C v + g = tau
 
-    with u = G v the velocities of all joints: G = 1 without loops, else `added` has more entries than v. A
-    force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so one
-    step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + G^T diag(added) G. Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops, otherwise `added` has more entries than v.
+    A force that decreases with the velocity at the end of a step, tau - d (v + h a), acts as such an inertia
+    h d, so a step that is implicit in damping, springs and gains costs one articulated-body solution. The
+    algorithm is that of forward dynamics with D = S^T U + G^T diag(added) G. Cost O(N).
 
     Reference: Featherstone (2008) table 7.1; Castro and others, convex implicit steps (arXiv 2312.03908).
     """

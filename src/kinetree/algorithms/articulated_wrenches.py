@@ -1,4 +1,4 @@
-"""The forces through the joints from articulated inertias: what a body whose joints are free feels."""
+"""Joint wrenches from articulated inertias."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kinetree.sweep import Sweep, algorithm, choice
 
 @algorithm("q, v, tau, f_ext? -> inertial(nb, 6), rest(nb, 6)")
 def articulated_wrenches(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: Any, *, side: str = "outboard") -> Any:
-    """The wrench through each joint under the forces `tau`, as an articulated inertia and the rest.
+    """The wrench through each joint under the forces `tau`, as an articulated inertia and a remainder.
 
         side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
         side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
 
     alpha is the body's acceleration, alpha+ that of its predecessor seen at the body (both include gravity
-    as -g), and c the velocity-dependent part. The rest does not depend on any acceleration. Cost O(N).
+    as -g), and c the velocity-dependent part. The remainder depends on no acceleration. Cost O(N).
 
     Reference: Jain (2024) part 4 (decompositions of interbody forces).
     """

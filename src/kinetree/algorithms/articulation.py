@@ -1,4 +1,4 @@
-"""Articulated inertias: what a body feels like while the joints outboard of it are free to move."""
+"""Articulated inertias: the apparent inertia of a body while the joints outboard of it are free to move."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kinetree.sweep import Sweep, algorithm
 def freed(tree: Sweep, i: Any, I: Any, S: Any, U: Any, D: Any, added: Any = None) -> Any:
     """Free the joint of node i, whose I^A is known: U = I^A S and D = S^T U (factored).
 
-    Returns what the predecessor feels of it, I^A - U D^-1 U^T. `added` is inertia (a matrix) that only the
-    joint feels: it counts in D alone.
+    Returns the part felt by the predecessor, I^A - U D^-1 U^T. `added` is inertia (a matrix) felt by the
+    joint alone: it enters only D.
     """
     U[i] = I[i] @ S[i]
     along = S[i].T @ U[i]
@@ -53,7 +53,7 @@ def responses(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[An
 
 
 def answered(tree: Sweep, fields: tuple[Any, ...], u: Any) -> Iterator[tuple[Any, Any]]:
-    """(i, a_i) from base to tips: the accelerations that go with innovations u."""
+    """(i, a_i) from base to tips: the accelerations for the innovations u."""
     X, S, U, D, _ = fields
     (A,) = tree.fields(Motion)
     for i in tree.outward():
@@ -64,7 +64,7 @@ def answered(tree: Sweep, fields: tuple[Any, ...], u: Any) -> Iterator[tuple[Any
 
 
 def innovated(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[Any, Any]]:
-    """(i, L^-1 u_i) from tips to base: what each velocity feels of the forces x, where D_i = L d L^T."""
+    """(i, L^-1 u_i) from tips to base: the part of the forces x felt by each velocity, with D_i = L d L^T."""
     X, S, U, D, _ = fields
     p = tree.sums(Force)
     for i in tree.outward():
@@ -77,12 +77,12 @@ def innovated(tree: Sweep, fields: tuple[Any, ...], x: Any) -> Iterator[tuple[An
 
 @algorithm("q -> I(nb, 6, 6)")
 def articulated_inertias(tree: Sweep, q: Any) -> Any:
-    """The articulated inertia I^A of every body, 6 x 6 in body axes: everything outboard is free to move.
+    """The articulated inertia I^A of every body, 6 x 6 in body axes, with everything outboard free to move.
 
         I^A_p = I_p + sum X^T (I^A - U D^-1 U^T) X        U = I^A S        D = S^T U
 
-    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
-    couplings tie to one set of coordinates count as cut from each other. Cost O(N).
+    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies coupled to
+    one set of coordinates are treated as cut from each other. Cost O(N).
 
     Reference: Featherstone (2008) eq. 7.21; Boyden (1997); the branch inertia of Concurrent Dynamics (2017).
     """

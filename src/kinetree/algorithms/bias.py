@@ -16,7 +16,7 @@ def bias_force(tree: Sweep, q: Any, v: Any, f_ext: Any) -> Any:
 
         b = C(q, v) v + g(q) - sum_i J_i^T f_ext,i
 
-    Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
+    Inverse dynamics at zero acceleration; terms that do not depend on the state fold away. Cost O(N).
 
     Reference: Jain (2024) part 4 (H phi (M phi* a + b)); Featherstone (2008) table 5.1.
     """

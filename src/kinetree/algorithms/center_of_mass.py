@@ -1,4 +1,4 @@
-"""The centre of mass of the whole, its velocity and its Jacobian."""
+"""The centre of mass of the whole system, its velocity and its Jacobian."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def center_of_mass(tree: Sweep, q: Any) -> Any:
 
         c = sum_i m_i c_i / sum_i m_i
 
-    from the composite inertia of the whole, summed from tips to base. Cost O(N).
+    from the composite inertia of the whole system, summed from tips to base. Cost O(N).
 
     Reference: Jain (2024) part 4 (system centre of mass).
     """

@@ -19,7 +19,7 @@ def christoffel_symbols(tree: Sweep, q: Any) -> Any:
         Gamma_jik = Gamma_jki = S_j^T B S_i
         Gamma_kij = Gamma_kji = S_i^T D S_j
 
-    and where velocities share a node, the derivatives of its S: Gamma_ikj += S_i^T I^C d_j S_k for b = c, and
+    plus, where velocities share a node, derivatives of its S: Gamma_ikj += S_i^T I^C d_j S_k for b = c, and
     Gamma_kji += S_k^T I^C d_i S_j for a = b. For quasi-velocities these are the connection coefficients
     of the Levi-Civita connection: Gamma_ijk - Gamma_ikj = sum_l M_il c^l_kj with the structure constants c.
     Cost O(N d^2).
@@ -31,12 +31,12 @@ def christoffel_symbols(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> values(triples)", pairs=True)
 def christoffel_values(tree: Sweep, q: Any) -> Any:
-    """Christoffel symbols of the first kind without the zeros of branches: one number for each triple.
+    """Christoffel symbols of the first kind without structural zeros: one number for each triple.
 
         Gamma_ijk = values[n]        for the triple (i, j, k) = model.christoffel_sparsity()[n]
 
-    Of nv^3 triples few lie on one path where a robot branches: 23 % for a humanoid, 2 % for a binary tree of
-    60 bodies. Cost O(N d^2), and no more numbers than that.
+    In a branching robot few of the nv^3 triples lie on one path: 23 % for a humanoid, 2 % for a binary tree
+    of 60 bodies. Cost O(N d^2), and no more numbers than that.
 
     Reference: Echeandia (2020) Alg. 5: zero unless i, j, k lie on one path.
     """

@@ -1,4 +1,4 @@
-"""Composite inertias: what a body feels like while all joints outboard of it are locked."""
+"""Composite inertias: the inertia of a body while all joints outboard of it are locked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetree.sweep import Sweep, algorithm
 
 
 def composite(tree: Sweep, q: Any) -> tuple[Any, Any, Any]:
-    """The fields X and S, and the composite inertias I^C; that of the world is the inertia of the whole.
+    """The fields X and S, and the composite inertias I^C; that of the world is the inertia of the system.
 
     I^C_p += X^T I^C X
     """
@@ -25,7 +25,7 @@ def composite(tree: Sweep, q: Any) -> tuple[Any, Any, Any]:
 
 
 def unit_momenta(tree: Sweep, q: Any) -> tuple[Inertia, Iterator[tuple[Any, Any]]]:
-    """The inertia of the whole, and (i, I^C_i S_i) from base to tips: momenta per unit of v_i."""
+    """The inertia of the whole system, and (i, I^C_i S_i) from base to tips: momenta per unit of v_i."""
     X, S, I = composite(tree, q)
     (P,) = tree.fields(Transform)
 
@@ -40,7 +40,7 @@ def unit_momenta(tree: Sweep, q: Any) -> tuple[Inertia, Iterator[tuple[Any, Any]
 
 @algorithm("q -> I(nb, 6, 6)")
 def composite_inertias(tree: Sweep, q: Any) -> Any:
-    """The composite inertia I^C of every body, 6 x 6 in body axes: everything outboard is locked to it.
+    """The composite inertia I^C of every body, 6 x 6 in body axes, with everything outboard locked to it.
 
         I^C_p = I_p + sum X^T I^C X
 
@@ -57,11 +57,11 @@ def composite_inertias(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> mass(nb), com(nb, 3), inertia(nb, 3, 3)")
 def composite_moments(tree: Sweep, q: Any) -> Any:
-    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
+    """Mass, centre of mass and inertia about it of each body and everything it carries, in body axes.
 
         m_i = sum_j m_j        c_i = sum_j m_j c_j / m_i        over the bodies j that body i carries, and i
 
-    The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
+    These are the components of the composite inertia, of the bodies locked together. Cost O(N).
 
     Reference: Jain (2024) part 4 (composite bodies).
     """
@@ -75,7 +75,7 @@ def composite_moments(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> mass(nb), com(nb, 3), inertia(nb, 3, 3)")
 def composite_moments_walker_orin(tree: Sweep, q: Any) -> Any:
-    """The same as `composite_moments`, every sum about the common centre of mass of its parts.
+    """The same as `composite_moments`, with every sum taken about the common centre of mass of its parts.
 
         m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
 

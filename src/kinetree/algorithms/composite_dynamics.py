@@ -1,4 +1,4 @@
-"""Inverse dynamics by composite bodies, and the forces through the joints that it gives."""
+"""Inverse dynamics by composite bodies, and the joint wrenches it gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetree.sweep import Sweep, algorithm
 
 
 def _composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Iterator[tuple[Any, ...]]:
-    """(i, X_i, S_i, R_i alpha_i, y_i) from tips to base: the last two make the force through the joint."""
+    """(i, X_i, S_i, R_i alpha_i, y_i) from tips to base; the last two add up to the joint wrench."""
     X, S, V, A, step = tree.fields(Transform, Subspace, Motion, Motion, Motion)
     R, y = tree.sums(Inertia, Force)
     A[tree.world] = -tree.gravity
@@ -48,7 +48,7 @@ def inverse_dynamics_composite(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) 
 
 @algorithm("q, v, a, f_ext? -> inertial(nb, 6), rest(nb, 6)")
 def composite_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
-    """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
+    """The wrench through each joint as R alpha + y: the part due to the body's acceleration, and the rest.
 
         f_i = R_i alpha_i + y_i        R_i = I^C_i
 

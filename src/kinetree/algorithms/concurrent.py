@@ -16,9 +16,9 @@ def forward_dynamics_concurrent(tree: Sweep, q: Any, v: Any, tau: Any, f_ext: An
 
         a = [e - K^T Phi_D Psi_beta G] R^-1 [e - G^T Psi_beta^T Phi_D^T K] (tau - C)
 
-    Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
-    joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
-    force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
+    Every frame has world axes and its origin at the joint's centre: D_i shifts from the predecessor's, G_i is
+    the joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
+    force at a = 0, including gravity and external forces. Accelerations are classical. Cost O(N).
 
     Reference: Concurrent Dynamics (2017), equations (1) to (19b), for joints of every kind.
     """

@@ -1,9 +1,9 @@
-"""A step in time with contact: one convex minimum, found by articulated-body sweeps.
+"""A time step with contact: one convex minimisation, solved by articulated-body sweeps.
 
-    d = argmin 1/2 d^T (M + A) d - x . d + sum h N(u)        u = J (v + d) of each point, and joint that rubs
+    d = argmin 1/2 d^T (M + A) d - x . d + sum h N(u)        u = J (v + d) of each point and friction joint
 
-What touches the ground enlarges the inertia of its body alone, so that a Newton step is one sweep inward and
-one outward (`contact_newton.py`); what touches another body ties two paths to a knot (`knots.py`).
+Contact with the ground adds inertia to its body alone, so a Newton step is one inward and one outward sweep
+(`contact_newton.py`). Contact between bodies couples two paths into a knot (`knots.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kinetree.algorithms.knotted import freeing
 from kinetree.spatial import Coordinates, Motion, Subspace, Transform
 from kinetree.sweep import Sweep, algorithm
 
-STEPS = 30  # Newton steps at most; 3 to 4 are usual
+STEPS = 30  # most Newton steps; 3 to 4 are usual
 
 
 @algorithm(
@@ -35,17 +35,16 @@ def contact_response(
     contact_friction: Any, creep: Any, contact_accuracy: Any, added: Any, rub: Any, pulls: Any, *,
     ground: Any, rubbing: tuple[int, ...] = (), bounded: tuple[Bounds, ...] = (), newton_limit: Any = None,
 ) -> Any:  # fmt: skip
-    """The change of velocity by the momentum `x` when points of the model touch the ground or each other;
-    their forces and velocities.
+    """The change of velocity under the momentum `x` with contact, and the contact forces and velocities.
 
         (M + diag(added)) d = x + h J^T f(J (v + d))
 
-    f are the forces of compliant contact with friction (in the results: in world axes) at the end of a step
-    of length h = `dt`, and `rub`, dry friction of the joints whose velocities are in `rubbing`, and `pulls`,
-    forces along the velocities in `bounded`: offset, slope, and bounds. The solution is unique, and follows
-    from the state alone; `contact_accuracy` is the share of the forces that may be missing. Without `ground`
-    nothing touches. Cost O(N) for each of a few Newton steps, of which there are `newton_limit`
-    at most: the forces are what was found then.
+    f are the forces at the end of a step of length h = `dt`: compliant contact with friction (in world axes
+    in the results), `rub`, the dry friction of the joints whose velocities are in `rubbing`, and `pulls`,
+    forces along the velocities in `bounded`: offset, slope, and bounds. The solution is unique and depends on
+    the state alone; `contact_accuracy` is the fraction of the forces that may be missing. Without `ground`
+    nothing touches. Cost O(N) for each of a few Newton steps. There are at most `newton_limit` of them; the
+    forces are then those found so far.
 
     Reference: Castro and others (2023); Chan, Golub and Mulet (1999) for the duals.
     """
@@ -74,7 +73,7 @@ def contact_response(
         return knotted(tree, q, X, S, push, dict(inertia))
 
     def corrected(found: list[Any]) -> list[Any]:
-        """What one more Newton step makes of the minimum: how it changes with all that it depends on."""
+        """The minimum after one more Newton step: it carries the derivatives with respect to all inputs."""
         now = free({i: x[i] for i in nodes})
         for i, part in zip(nodes, search.cut(found, [len(v[i]) for i in nodes])):
             now.move(i, Coordinates(part))

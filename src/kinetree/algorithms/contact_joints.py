@@ -1,4 +1,4 @@
-"""What acts at joints, as terms of a minimum: dry friction; stops, and drives with a largest effort."""
+"""Joint forces as terms of the minimisation: dry friction, stops, and drives with limited effort."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kinetree.algorithms.contact_law import AROUND, Law, Numbers, rubbed
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.sweep import Sweep
 
-# A velocity among those of all joints; whether there is a bound below, and above; whether what is beyond the
-# bounds acts (a stop), or what is within them (a drive).
+# The place of a velocity among those of all joints; whether there is a lower and an upper bound; True if the
+# part beyond the bounds acts (a stop), False if the part within them does (a drive).
 Bounds = tuple[int, bool, bool, bool]
 
 
 class AtJoints(Terms):
-    """Terms along velocities of joints: (node, place among all joints of the node, velocity, what acts)."""
+    """Terms along joint velocities: (node, place among all joints of the node, velocity, data of the law)."""
 
     def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]], h: Any):
         super().__init__(tree, len(joints), h, False)
@@ -39,14 +39,14 @@ class AtJoints(Terms):
 
 
 class Rubs(AtJoints):
-    """Dry friction, each with its bound."""
+    """Dry friction of joints, each with its bound."""
 
     def law(self, k: Any, u: Numbers) -> Law:
         return rubbed(u[0], self.joints[k][3])
 
 
 class Bounded(AtJoints):
-    """Forces offset - slope u, within bounds or beyond them. Laws are cheap: nothing of them is kept."""
+    """Forces offset - slope u, within bounds or beyond them. The laws are cheap, so none are stored."""
 
     duals, kept = 0, 0
 
@@ -80,7 +80,7 @@ class Bounded(AtJoints):
 
 
 def _felt(u: Any, offset: Any, slope: Any, low: Any, high: Any, beyond: bool) -> tuple[Any, Any]:
-    """A force at a velocity, and by how much it falls there; no bound where it is None."""
+    """The force at a velocity, and the rate at which it decreases; a bound of None does not apply."""
     line = offset - slope * u
     cut = line if low is None else ops.max(line, low)
     cut = cut if high is None else ops.min(cut, high)
@@ -94,8 +94,7 @@ def _felt(u: Any, offset: Any, slope: Any, low: Any, high: Any, beyond: bool) ->
 def bounded_joints(
     tree: Sweep, nodes: Iterable[Any], q: Any, v: Any, bounded: Sequence[Bounds], pulls: Any
 ) -> tuple[list[tuple[Any, int, Any, list[Any]]], ...]:
-    """The velocities along which `bounded` forces act, in the order of the nodes: those with stops alone, and
-    all others."""
+    """The velocities with `bounded` forces, in node order: those with stops only, and all others."""
     found: dict[int, list[Any]] = {}
     for (place, below, above, beyond), (offset, slope, low, high) in zip(bounded, pulls):
         part = (offset, slope, low if below else None, high if above else None, beyond)

@@ -1,9 +1,9 @@
-"""What touching points and rubbing joints feel.
+"""Force laws of contact points and of joints with dry friction.
 
     f_n = k (depth - h u_n)_+ (1 - d u_n)_+         f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
 
 with u the velocity of a point at the end of a step of length h, and f0 the normal force at its beginning, a
-function of the state alone. Both fall with u: they are the slopes of convex functions.
+function of the state alone. Both decrease with u: each is minus the gradient of a convex function.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from kinetree.spatial.vector import Number, Vector
 
 Numbers = Sequence[Number]
 
-DEEP, LEAVING = 0.01, 0.005  # m, m^2/s: a point that is deeper leaves with this speed over what is beyond
-AROUND = 0.01  # rad/s or m/s: so far from being felt is a velocity that may be left alone; rounding is less
-ALONG = 1e-24  # a unit vector that is so close to x, squared, needs no turn about x
-STICTION = 1e-4  # rad/s or m/s: joints that rub hold below about this velocity, and creep with less
+DEEP, LEAVING = 0.01, 0.005  # m, m^2/s: a point deeper than DEEP leaves at most at LEAVING / (depth - DEEP)
+AROUND = 0.01  # rad/s or m/s: a term counts as inactive only with this margin, which is well above rounding
+ALONG = 1e-24  # a unit vector whose squared distance from the x axis is below this needs no turn about x
+STICTION = 1e-4  # rad/s or m/s: joints with dry friction stick, that is creep, below about this velocity
 
 
 class Law(NamedTuple):
-    """A force at a velocity u (across, then normal), how it falls with u, and where its dual goes."""
+    """A force at a velocity u (tangential, then normal), its decrease with u, and the update of its dual."""
 
     force: Numbers
-    t: Numbers  # u_t / s, with the soft length s of u_t
-    grip: Number  # of friction: its bound over s
+    t: Numbers  # u_t / s, with the smoothed length s of u_t
+    grip: Number  # friction bound over s
     inverse: Number  # 1 / s
     slope: Number = 0  # of the normal force
 
     def fall(self, w: Numbers, du: Numbers) -> list[Number]:
-        """G du: G_t = bound / s (1 - sym(w t^T)) is the slope of friction once the dual w is t."""
+        """G du; G_t = bound / s (1 - sym(w t^T)) is the slope of friction once the dual w equals t."""
         wd, td, n = dot(w, du), dot(self.t, du), len(self.t)
         across = [self.grip * (x - 0.5 * (b * td + t * wd)) for x, b, t in zip(du, w, self.t)]
         return [*across, *(self.slope * x for x in du[n:])]
 
     def dual(self, w: Numbers, du: Numbers) -> list[Number]:
-        """The dual after a step du: s w = u_t, linearised; put back to where |w| <= 1."""
+        """The dual after a step du: s w = u_t, linearised, then scaled back to |w| <= 1."""
         along = dot(self.t, du)
         w = [t + (x - b * along) * self.inverse for t, x, b in zip(self.t, du, w)]
         size = 1.0 / ops.sqrt(ops.max(1.0, dot(w, w)))
@@ -53,19 +53,19 @@ def rubbed(u: Number, bound: Number) -> Law:
 
 
 def touched(u: Numbers, pressing: Numbers, bound: Number, creep: Number, h: Number) -> Law:
-    """A point that touches; `pressing` are its depth, stiffness and dissipation, and that of leaving."""
+    """The law of a contact point; `pressing`: depth, stiffness, dissipation, and dissipation when leaving."""
     f, slope = pressure(*pressing, u[2], h)  # type: ignore[misc, call-arg]
     return gripped(u, bound, 1.0 / ops.sqrt(u[0] * u[0] + u[1] * u[1] + creep * creep), f, slope)
 
 
 def gripped(u: Numbers, bound: Number, inverse: Number, f: Number, slope: Number) -> Law:
-    """The same, of which 1 / s, the normal force and its slope are known."""
+    """The law of a contact point whose 1 / s, normal force and slope are known."""
     grip = bound * inverse
     return Law((-grip * u[0], -grip * u[1], f), (u[0] * inverse, u[1] * inverse), grip, inverse, slope)
 
 
 def pressure(depth: Number, k: Number, d: Number, leaving: Number, u: Number, h: Number) -> tuple:
-    """The normal force, and by how much it falls with u."""
+    """The normal force, and the rate at which it decreases with u."""
     d = ops.where(ops.less(0.0, u), leaving, d)
     pressed, factor = depth - h * u, 1.0 - d * u
     touches = ops.less(0.0, ops.min(pressed, factor))
@@ -74,12 +74,12 @@ def pressure(depth: Number, k: Number, d: Number, leaving: Number, u: Number, h:
 
 
 def leaving_of(depth: Number, d: Number) -> Number:
-    """The dissipation of a point on its way out: from deep in the ground it comes slowly."""
+    """The dissipation of a leaving point: from deep in the ground it leaves slowly."""
     return d + ops.max(0.0, depth - DEEP) * (1.0 / LEAVING)
 
 
 def axes_along(n: Vector) -> tuple[Vector, Vector, Vector]:
-    """Two unit vectors across n, and n."""
+    """Two unit vectors perpendicular to n, and n."""
     x, y, z = n
     side = ops.where(ops.less(z, 0.0), -1.0, 1.0)
     a = -1.0 / (side + z)
@@ -88,7 +88,7 @@ def axes_along(n: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def upright(n: Vector) -> tuple[Turn, Turn]:
-    """Turns about x and y that lead a unit vector to z."""
+    """Turns about x and y that take a unit vector to z."""
     square = n[1] * n[1] + n[2] * n[2]
     length, is_along = ops.sqrt(ops.max(square, ALONG)), ops.less(square, ALONG)
     cos, sin = ops.where(is_along, 1.0, n[2] / length), ops.where(is_along, 0.0, -n[1] / length)
@@ -96,7 +96,7 @@ def upright(n: Vector) -> tuple[Turn, Turn]:
 
 
 def held(pose: Any, axis: Vector) -> Vector:
-    """An axis in a body with this pose. Where it is differentiated, the world holds it."""
+    """An axis in a body with this pose; when differentiated, it is fixed in the world."""
     world = tuple(ops.implied(x, 0.0) for x in pose.turned_back(axis))
     x, y, z = (ops.implied(a, b) for a, b in zip(axis, pose.turned(world)))
     return x, y, z

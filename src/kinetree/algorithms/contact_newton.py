@@ -1,7 +1,7 @@
-"""Newton steps towards the minimum of a step with contact, with all of its terms or without some.
+"""Newton's method for a time step with contact, with all of its terms or only some.
 
-A step frees the nodes that terms act on; all others are freed once. Where minus the gradient is
-s x + h J^T (f - z), a step of length a leaves s (1 - a) of s and z + a (f - G du - z) of z: after one full
+A Newton step sweeps over the nodes that terms act on; all others are swept once. If minus the gradient is
+s x + h J^T (f - z), a step of length a changes s to s (1 - a) and z to z + a (f - G du - z): after one full
 step only the remainder f - z of the forces counts.
 """
 
@@ -16,24 +16,24 @@ from kinetree.algorithms.contact_terms import Terms
 from kinetree.spatial import Coordinates, Force
 from kinetree.sweep import Sweep
 
-NEAR = 1e-4  # of all forces, what may be missing for a full step to be taken unseen
-FEW, STEADY = 1.5, 1e4  # after so few steps what is missing counts more: in steady motion it adds up
-EARLY = 6  # steps in which the function may rise a little: later that could go on for ever
+NEAR = 1e-4  # fraction of all forces that may be missing for a full step without line search
+FEW, STEADY = 1.5, 1e4  # below FEW steps the residual counts STEADY times: in steady motion it accumulates
+EARLY = 6  # steps in which the function may rise a little; later this could go on forever
 
 
 class Given(NamedTuple):
-    """What a minimum depends on, besides its terms."""
+    """The data of a minimisation, besides its terms."""
 
     tree: Sweep
     nodes: Sequence[Any]
     x: Any
     h: Any
-    allowed: Any  # of all forces, what may be missing, squared
-    free: Callable[..., Any]  # takes what pulls, and inertia added to joints; gives a `Freed`
+    allowed: Any  # fraction of all forces that may be missing, squared
+    free: Callable[..., Any]  # from the generalised forces on nodes to a `Freed`
 
 
 class Minimum:
-    """A minimum with some terms, of which one with fewer terms may be made."""
+    """A minimisation with some terms; one with fewer terms can be derived from it."""
 
     def __init__(self, given: Given, terms: Sequence[Terms], larger: Minimum | None = None):
         self.given, self.terms = given, list(terms)
@@ -53,7 +53,7 @@ class Minimum:
         self.carried = self._carried()
 
     def _carried(self) -> dict[Any, list[Terms]]:
-        """The terms of each node that are put on it when it is its turn."""
+        """The terms that are added to each node when the sweep reaches it."""
         tree, found = self.given.tree, dict[Any, Any]((i, []) for i in self.loaded)
         for term in self.terms:
             if term.body is not None:
@@ -62,7 +62,7 @@ class Minimum:
         return found
 
     def newton(self, d: Any, s: Any, turn: Any, lack: Any) -> tuple:
-        """One step: the change of velocity, s, the number of steps, and what is missing, squared."""
+        """One step: the change of velocity, s, the number of steps, and the squared residual."""
         tree, terms, x, h, rest = self.given.tree, self.terms, self.given.x, self.given.h, self.rest
         now = self.given.free({i: x[i] * s for i in self.loaded})
         for i in self.loaded:
@@ -75,7 +75,7 @@ class Minimum:
         sums = search.total(term.moved(now) for term in terms)
         is_early = ops.less(turn, EARLY)
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
-        full = ops.where(self.is_done(lack), 0.0, 1.0)  # done: only others in a batch go on
+        full = ops.where(self.is_done(lack), 0.0, 1.0)  # done: only other states of a batch go on
         limits = full, ops.where(is_early, float(search.SHORT), float(search.SEARCH))
         a = search.least(tree, terms, h, sums, decrement, rising, limits)
         missing, size = search.total(term.advance(a) for term in terms)
@@ -90,11 +90,11 @@ class Minimum:
         return search.is_over(state[-1], self.given.allowed)
 
     def found(self, most: int, *state: Any) -> Any:
-        """What `newton` makes of a state in the end, after so many steps at most."""
+        """The state after iterating `newton`, at most `most` times."""
         return self.given.tree.repeat(most, self.newton, *state, until=self.is_done)
 
     def all_moved(self, d: Sequence[Any], s: Any) -> list[Any]:
-        """The velocities of all nodes, which move in `rest`, from those of the loaded ones."""
+        """The velocities of all nodes, from those of the loaded ones; `rest` then holds the motion."""
         parts = iter(search.cut(d, [len(self.given.x[i]) for i in self.loaded]))
         loaded = set(self.loaded)
         for i in self.nodes:
@@ -103,11 +103,11 @@ class Minimum:
 
 
 def least(whole: Minimum, most: int) -> Any:
-    """What `newton` gives in the end, after `most` steps at most.
+    """The minimum, after at most `most` Newton steps.
 
-    First without the terms that mostly feel nothing: where they feel nothing there, it is the minimum with
-    them too. Else, or if that takes long, it is found with all of them from there on; at once if one is felt
-    from the beginning.
+    It is first sought without the terms that are mostly inactive. If these are inactive there, it is also the
+    minimum with them. Otherwise, or if that takes long, the search continues from there with all terms. If
+    one of them is active from the start, all terms are used at once.
     """
     tree, x, terms = whole.given.tree, whole.given.x, whole.terms
     seldom = [term for term in terms if term.mostly_calm]

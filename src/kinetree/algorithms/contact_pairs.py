@@ -1,7 +1,7 @@
 """Points at which two bodies can touch each other.
 
-Velocities are those of the first body against the second: a pair enters as J_a - J_b. All points of two
-bodies together are one matrix h G of the six velocities between them.
+Velocities are those of the first body relative to the second: a pair enters as J_a - J_b. All points of two
+bodies together give one matrix h G for their six relative velocities.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.transform import Transform
 from kinetree.sweep import Sweep
 
-FEW = 4  # points of two bodies that are not worth a loop
+FEW = 4  # up to this many points of two bodies are unrolled
 
 
 class PairPatch(Patch):
-    """Points of two bodies, in the frame of the first."""
+    """Contact points of two bodies, in the frame of the first."""
 
     def __init__(
         self, tree: Sweep, bodies: tuple[Any, Any], shapes: Sequence[Any], given: Sequence[Any], X: Any,
@@ -52,12 +52,12 @@ class PairPatch(Patch):
         return list(self.bodies)
 
     def moving(self, sweep: Any) -> Motion:
-        """How the first body moves against the second in a step."""
+        """The motion of the first body relative to the second in a step."""
         a, b = self.bodies
         return sweep.A[a] - self.across @ sweep.A[b]
 
     def moved(self, sweep: Any) -> tuple[Any, Any]:
-        self.moving(sweep)  # known before the loop over the points
+        self.moving(sweep)  # computed before the loop over the points
         return super().moved(sweep)
 
     def along(self, sweep: Any, k: Any) -> Any:
@@ -70,7 +70,7 @@ class PairPatch(Patch):
 
 
 def relative(tree: Sweep, a: Any, b: Any, X: Any, S: Any, across: Transform) -> dict[Any, Any]:
-    """How body a moves against body b with the velocities of each node, up to the body that carries both."""
+    """The motion of body a relative to b per velocity of each node, up to the body that carries both."""
     frame = across.target
     here = list(tree.path(X, a, Transform().between(frame, frame)))
     there = list(tree.path(X, b, across))
@@ -91,7 +91,7 @@ def relative(tree: Sweep, a: Any, b: Any, X: Any, S: Any, across: Transform) -> 
 def pair_patches(
     tree: Sweep, given: Sequence[Any], X: Any, S: Any, *more: Any
 ) -> list[tuple[PairPatch, list[int]]]:
-    """The pairs of the model, those of two bodies together, and the places of their points among all."""
+    """The pairs of the model, grouped by their two bodies, and the places of their points among all."""
     groups: dict[Any, tuple[list[Any], list[int]]] = {}
     place = len(tree.contacts)
     for a, b, shapes, count in tree.pairs:

@@ -18,16 +18,16 @@ from kinetree.spatial.factors import Factor
 from kinetree.spatial.transform import Transform
 from kinetree.sweep import Sweep
 
-FEW, MANY = 8, 24  # points of a body that are not worth a loop, if a model has no more
+FEW, MANY = 8, 24  # up to FEW points of a body are unrolled, if the model has at most MANY
 
 
 class Patch(Terms):
-    """Points of one body that can touch. Velocities in the axes (t1, t2, n) of the ground."""
+    """Contact points of one body. Velocities are in the axes (t1, t2, n) of the ground."""
 
     width, duals, kept = 3, 2, 3
-    E: Any = None  # the axes of the ground, if it has the same everywhere
-    turns: tuple[Factor, ...] = ()  # the same axes, as Newton steps make use of them
-    turn = Transform()  # from the body to axes that several points share
+    E: Any = None  # the axes of the ground, if they are the same everywhere
+    turns: tuple[Factor, ...] = ()  # the same axes as two turns, for Newton steps
+    turn = Transform()  # from the body to axes shared by several points
 
     def __init__(
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
@@ -59,18 +59,18 @@ class Patch(Terms):
             self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
 
     def apart(self) -> Patch:
-        """Beside Newton steps there are derivatives: turns would have large ones that cancel."""
+        """A copy for derivatives, without `turns`: theirs would be large and cancel."""
         other: Any = super().apart()
         other.turns, other.turn = (), Transform()
         return other
 
     def way(self, k: Any) -> Transform:
-        """From the body to a point, in the axes of the ground."""
+        """The transform from the body to a point, in the axes of the ground."""
         x, y, z, *E = self.places[k]
         return Transform((tuple(E[:3]), tuple(E[3:6]), tuple(E[6:])) if E else self.E, (x, y, z))
 
     def reach(self, k: Any) -> Transform:
-        """The same, after what all points have in common, `turn`."""
+        """The transform to a point after `turn`, which all points share."""
         if not self.turns:
             return self.way(k)
         x, y, z = self.levers[k]
@@ -118,19 +118,19 @@ class Patch(Terms):
         return flag
 
     def end(self, sweep: Any, k: Any) -> Numbers:
-        """The velocity that was found; along the ground, one without friction may not have been followed."""
+        """The velocity in the solution; without friction, its tangential part is that of the body."""
         *across, normal = super().end(sweep, k)
         holds = ops.less(0.0, self.facts[k][-1])
         moved = self.moved_from_start(sweep, k)
         return [*(ops.where(holds, x, y) for x, y in zip(across, moved)), normal]
 
     def worldly(self, k: int, vector: Sequence[Any]) -> Any:
-        """A vector at a point in the axes of the world."""
+        """A vector at a point, in world axes."""
         return self.pose.turned_back(self.way(k).turned_back(tuple(vector)))
 
 
 def patches_of(tree: Sweep, given: Sequence[Any], *more: Any) -> list[tuple[Patch, list[int]]]:
-    """The points that can touch, those of a body together, and their places among all."""
+    """The contact points, grouped by body, and their places among all."""
     if more[2] == NoGround():
         return []
     groups: dict[Any, list[int]] = {}

@@ -1,4 +1,4 @@
-"""How far to go along a Newton step of a convex function, and when to end; pieces and sums of numbers."""
+"""Line search along a Newton step of a convex function, the stopping rule, and helpers for lists and sums."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from kinetree import ops
 from kinetree.errors import SimulationError
 from kinetree.spatial.vector import Number
 
-SHORT, SEARCH = 4, 10  # steps at most, as long as there is hope that few suffice, and then
-COARSE = 3e-6  # of all forces, what may be missing with single numbers
-ROUGH = 1e-3  # what may be missing when no more steps are taken
+SHORT, SEARCH = 4, 10  # most steps of the line search, in early Newton steps and later
+COARSE = 3e-6  # fraction of all forces that may be missing in single precision
+ROUGH = 1e-3  # fraction that may be missing when the iteration ends
 
 
 def least(
     tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any, limits: Any
 ) -> Number:
-    """How far to go along a step: 1, or about to where the function along it is least, if that is before.
+    """The length of a step: 1, or about where the function along it is smallest, if that comes first.
 
-    Its slope is -d^T H d at 0, and that of the quadratic part follows from `sums` of the terms there, f . du
-    and du . G du. Newton's method from beyond, where the slope is steep if something touches there, or regula
-    falsi where that leads too far (Illinois), on [0, 1]; until it has fallen to a tenth, or beyond is
-    less than `rising`, or so little that the function is surely less than at 0. What was tried last is how
-    far to go. `limits`: how far and how often, at most.
+    The slope at 0 is -d^T H d; that of the quadratic part follows from `sums` of the terms there, f . du and
+    du . G du. On [0, 1], Newton's method starts from the far end, where the slope is steep if contact begins
+    there; where it overshoots, regula falsi (Illinois) takes over. The search ends when the slope has fallen
+    to a tenth, or is below `rising` past the minimum, or is so small that the function is surely below its
+    value at 0. The result is the last length tried. `limits`: the largest length, and the most steps.
     """
     work, rest = h * sums[0], decrement - h * sums[1]
     full, patience = limits
@@ -39,7 +39,7 @@ def least(
     ) -> tuple:  # fmt: skip
         newton, new = high - at_high / steep, low + (high - low) * at_low / (at_low - at_high)
         new = ops.where(ops.less(low, newton), newton, new)
-        new = ops.where(ops.less(low * (SEARCH - 1.5), low * turn), low, new)  # at last, where it still falls
+        new = ops.where(ops.less(low * (SEARCH - 1.5), low * turn), low, new)  # finally, where it still falls
         new = ops.where(is_fine(low, at_low, high, at_high, steep, a, at, turn), a, new)
         there, bend = slope(new)
         before, again = ops.less(there, 0.0), ops.where(ops.less(0.0, there * at), 0.5, 1.0)
@@ -51,7 +51,7 @@ def least(
 
     def is_fine(*state: Number) -> Any:
         low, at_low, *_, a, at, turn = state
-        has_fallen = ops.less_equal(at * (a - low), -0.5 * low * at_low)  # by half of what it falls up to low
+        has_fallen = ops.less_equal(at * (a - low), -0.5 * low * at_low)  # rises by at most half the fall
         rise = ops.where(ops.less(at, 0.0), -10.0 * rising * at, ops.where(has_fallen, 0.0, at))
         return ops.less_equal(ops.where(ops.less(turn, patience), rise, 0.0), rising * decrement)
 
@@ -61,19 +61,19 @@ def least(
 
 
 def permitted(fine: Number, some: Number) -> Number:
-    """The share of all forces that may be missing, squared: more with single numbers, as a number tells."""
+    """The fraction of all forces that may be missing, squared; the number `some` shows the precision."""
     size = 1.0 + some * some
     is_double = ops.less(0.0, (size + size * 1e-9) - size)
     return ops.max(fine * fine, ops.where(is_double, 0.0, COARSE * COARSE))
 
 
 def is_over(lack: Number, allowed: Number) -> Number:
-    """True of what is not above what is allowed, NaN included."""
+    """True if `lack` is not above what is allowed, or is NaN."""
     return ops.less(ops.where(ops.less(allowed, lack), 1.0, 0.0), 0.5)
 
 
 def require_end(lack: Number, allowed: Number, model: Any) -> None:
-    """Refuse a state in which too much of the forces is missing."""
+    """SimulationError if too much of the forces is missing."""
     ops.require(
         ops.where(is_over(lack, ops.max(allowed, ROUGH * ROUGH)), 2.0, 0.0),
         f"the contact forces of model {model.name!r} were not found: the ground is too stiff, or the motion "
@@ -83,12 +83,12 @@ def require_end(lack: Number, allowed: Number, model: Any) -> None:
 
 
 def cut(numbers: Sequence[Any], widths: Sequence[int]) -> list[Sequence[Any]]:
-    """A list in pieces."""
+    """A list in pieces of these widths."""
     return [numbers[a:b] for a, b in pairwise(accumulate(widths, initial=0))]
 
 
 def total(pairs: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """The sums of pairs."""
+    """The sums of the first and of the second entries of pairs."""
     a: Any = 0.0
     b: Any = 0.0
     for x, y in pairs:

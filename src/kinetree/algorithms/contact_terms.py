@@ -1,7 +1,7 @@
-"""Groups of points that touch and joints that rub, as terms of a minimum: what they do in a Newton step.
+"""Contact points and joint friction as terms of the minimisation: their part in a Newton step.
 
-What belongs to a point (its velocity u, what is known of its force z, its dual w) is kept in rows of memory,
-so that many points on a body are a loop.
+The data of a point (its velocity u, the known part z of its force, its dual w) is kept in rows of memory, so
+many points on a body can be handled in a loop.
 """
 
 from __future__ import annotations
@@ -16,81 +16,81 @@ from kinetree.sweep import Sweep
 
 
 class Terms:
-    """Terms that are alike. `width` numbers make the velocity of one, `duals` its dual, and `kept` are kept
-    of its law: it is known when a Newton step begins, and looked at once for each step that is tried."""
+    """Terms of one kind. One has `width` velocities, `duals` dual variables, and `kept` stored numbers of its
+    law, which is known when a Newton step begins and evaluated once for each trial step."""
 
     width, duals, kept = 1, 1, 5
 
-    body: Any = None  # the one that all of them act on, if there is one
-    mostly_calm = False  # whether they mostly feel nothing: stops, points of bodies that carry others
-    start: Any  # rows: the velocities at the beginning
+    body: Any = None  # the body that all of them act on, if there is one
+    mostly_calm = False  # whether they are mostly inactive: stops, points of bodies that carry others
+    start: Any  # rows: the initial velocities
 
     def __init__(self, tree: Sweep, count: int, h: Any, loops: bool):
         self.tree, self.count, self.h, self.loops = tree, count, h, loops
         self.remember()
 
     def remember(self) -> None:
-        """Take memory for what changes."""
+        """Allocate memory for what changes."""
         widths = (self.width, self.width, self.width, self.width, self.duals, self.kept)
         rows = (self.tree.rows(self.count, n) for n in widths)
         self.u, self.z, self.du, self.left, self.w, self.known = rows
 
     def apart(self) -> Terms:
-        """The same terms, with memory of their own."""
+        """A copy with its own memory."""
         other = copy(self)
         other.remember()
         return other
 
     def each(self) -> Any:
-        """All of them, one after the other or in a loop."""
+        """The indices of all terms, unrolled or as a loop."""
         return self.tree.each(self.count, self.loops)
 
     def law(self, k: Any, u: Numbers) -> Law:
-        """What one feels at a velocity."""
+        """The law of one term at a velocity."""
         raise NotImplementedError
 
     def load(self, sweep: Any) -> None:
-        """Add h G to inertias, and h (f - z) to what pulls."""
+        """Add h G to the inertias, and h (f - z) to the forces."""
         raise NotImplementedError
 
     @property
     def acts_on(self) -> list[Any]:
-        """Bodies, or nodes."""
+        """The bodies or nodes that the terms act on."""
         return [self.body]
 
     def calm(self, velocities: Sequence[Any], flag: Any) -> Any:
-        """The flag, or 0 if one may feel something: the last number of the velocity of each."""
+        """The flag, or 0 if a term may be active, given the last component of the velocity of each."""
         raise NotImplementedError
 
     def along(self, sweep: Any, k: Any) -> Numbers:
-        """How its velocity changes in a step."""
+        """The change of its velocity in a step."""
         raise NotImplementedError
 
     def pack(self, law: Law) -> list[Any]:
-        """What is kept of a law."""
+        """The stored numbers of a law."""
         return [*law.force, *law.t, law.grip, law.inverse, law.slope]
 
     def unpack(self, k: Any, u: Numbers, row: Numbers) -> Law:
-        """The law at a velocity from what was kept."""
+        """The law at a velocity, from its stored numbers."""
         n = self.width
         return Law(row[:n], row[n : n + self.duals], *row[n + self.duals :])
 
     def begin(self) -> None:
-        """Nothing is known yet."""
+        """Start from the initial velocities, with zero forces and duals."""
         for k in self.each():
             self.stand(k, self.start[k], [0.0] * self.duals)
 
     def stand(self, k: Any, u: Numbers, w: Numbers) -> None:
-        """Be at a velocity, with a dual, without a step before."""
+        """Set one term to a velocity and a dual, with no known force."""
         self.u[k], self.z[k], self.w[k] = u, [0.0] * self.width, w
         self.known[k] = self.pack(self.law(k, u))
 
     def now(self, k: Any) -> Law:
-        """What it feels at the beginning of the Newton step."""
+        """The law of one term at the beginning of the Newton step."""
         return self.unpack(k, self.u[k], self.known[k])
 
     def moved(self, sweep: Any) -> tuple[Any, Any]:
-        """Note the steps of all, and what they lead to; the sums of f . du and du . G du."""
+        """Record the steps of all terms and update their duals; the sums of f . du and du . G du."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
             law, w, du = self.now(k), self.w[k], self.along(sweep, k)
@@ -101,7 +101,7 @@ class Terms:
         return total.values()
 
     def felt(self, a: Any) -> tuple[Any, Any]:
-        """Try a part of the step: the sums of f . du there, and of how that falls."""
+        """Try a part of the step: the sums of f . du there, and of their rates of decrease."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
             u, du = self.u[k], self.du[k]
@@ -111,8 +111,7 @@ class Terms:
         return total.values()
 
     def advance(self, a: Any) -> tuple[Any, Any]:
-        """Go the part of the step that was tried last; the squares of what is missing in the forces, and of
-        the forces."""
+        """Take the part of the step tried last; the squares of the missing forces, and of all forces."""
         total = self.tree.totals(2, self.loops)
         for k in self.each():
             u = [x + a * y for x, y in zip(self.u[k], self.du[k])]
@@ -124,20 +123,20 @@ class Terms:
         return total.values()
 
     def moved_from_start(self, sweep: Any, k: Any) -> Numbers:
-        """Its velocity at the end of a step from the beginning."""
+        """The initial velocity of one term plus its change in a step."""
         return [x + y for x, y in zip(self.start[k], self.along(sweep, k))]
 
     def end(self, sweep: Any, k: Any) -> Numbers:
-        """The velocity that was found."""
+        """The velocity of one term in the solution."""
         return self.moved_from_start(sweep, k) if self.mostly_calm else self.u[k]
 
     def renew(self, is_kept: Any) -> None:
-        """Put duals that are not to be kept to where they are right: what is felt besides has changed."""
+        """Reset duals, unless they are kept, to fit the present velocities: other terms have changed."""
         for k in self.each():
             self.w[k] = [ops.where(is_kept, w, t) for w, t in zip(self.w[k], self.now(k).t)]
 
     def settle(self, sweep: Any, fresh: bool = False) -> None:
-        """Stand at the end of a step from the beginning, with duals that are right there, or zero."""
+        """Put all terms at the end of a step from the start, with duals that fit there; zero if `fresh`."""
         for k in self.each():
             u = self.moved_from_start(sweep, k)
             self.stand(k, u, [0.0] * self.duals if fresh else list(self.law(k, u).t))

@@ -38,7 +38,7 @@ def coriolis_matrix(tree: Sweep, q: Any, v: Any) -> Any:
         C_ij = S_i^T (I^C dS_j + B^C S_j)        I^C, B^C of the outer one of i and j
 
     with B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2 summed over all bodies outboard, and dS = V x S plus
-    the apparent derivative, which makes it right for joints of every kind. Cost O(N d).
+    the apparent derivative, which makes it correct for joints of every kind. Cost O(N d).
 
     Reference: Echeandia (2020) Alg. 4, corrected: use, then transform, then step.
     """

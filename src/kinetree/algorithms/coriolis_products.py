@@ -39,7 +39,7 @@ def coriolis_transpose_product(tree: Sweep, q: Any, v: Any, x: Any) -> Any:
 
         w_i = X w_p + S x_i        h_i = I w_i        f_i = B^T w_i        (C^T x)_i = dS^T h_i + S^T f_i
 
-    With x = v it is what a momentum observer needs: (M v)' = tau - g + C^T v. Cost O(N).
+    With x = v it serves momentum observers: (M v)' = tau - g + C^T v. Cost O(N).
 
     Reference: the factors of Echeandia (2020) Alg. 4 applied to a vector.
     """

@@ -35,13 +35,13 @@ def inverse_dynamics_derivatives(
 ) -> Any:
     """The derivatives of inverse dynamics along increments of q, along v and along a: (dtau/dq, dtau/dv, M).
 
-    A unit of velocity k of node j moves all outboard of it like a rigid body, and changes what is left:
+    A unit of velocity k of node j moves everything outboard like a rigid body, and changes the rest by
 
         d_k V_i = S_k x V_i + dV_k                    dV = V_p x S + dS v
         d_k A_i = S_k x A_i + dV_k x V_i + dA_k       dA = A_p x S + V_p x dV + V_j x dS v + d(S a + S-ring v)
         d_k f_i = S_k x* f_i + I_i dA_k + 2 B_i dV_k
 
-    Summed outboard (I^C, B^C, F^C) and carried along the path to the root, for i inboard of j
+    Summed over all bodies outboard (I^C, B^C, F^C) and carried along the path to the root, for i inboard of j
 
         dtau_i/dq_j = S_i^T (I dA_j + 2 B dV_j + S_j x* F)      dtau_i/dv_j = S_i^T (I W_j + 2 B S_j)
         dtau_j/dq_i = S_j^T (I dA_i + 2 B dV_i)                 dtau_j/dv_i = S_j^T (I W_i + 2 B S_i)

@@ -1,7 +1,7 @@
-"""Factors of matrices whose entries belong to pairs of velocities on one path: linear algebra on a tree.
+"""Linear algebra on a tree: factors of matrices whose entries belong to pairs of velocities on one path.
 
-M = L^T D L with a unit L that has the pattern of M (no fill), and N = L^-1 with that pattern too. A table
-holds the entries [k, i] for i inboard of k.
+M = L^T D L with a unit triangular L that has the pattern of M (no fill-in); N = L^-1 has that pattern too. A
+table holds the entries [k, i] for i inboard of k.
 
 Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix.
 """
@@ -16,7 +16,7 @@ from kinetree.sweep import Sweep
 
 
 def factored(tree: Sweep, H: Any) -> tuple[Any, Any]:
-    """The tables N = L^-1 (off the diagonal) and 1 / D of a positive definite matrix, which is lost.
+    """The tables N = L^-1 (off the diagonal) and 1 / D of a positive definite matrix H, which is overwritten.
 
         L_ki = H_ki / H_kk        H_ij -= L_ki H_kj        N_ia = -L_ia - sum_b L_ib N_ba, b between i and a
     """
@@ -39,7 +39,7 @@ def factored(tree: Sweep, H: Any) -> tuple[Any, Any]:
 
 
 def inverted(tree: Sweep, N: Any, r: Any, inverse: Any) -> None:
-    """Write M^-1 = N D^-1 N^T, which has terms for common ancestors only."""
+    """Write M^-1 = N D^-1 N^T; only common ancestors contribute terms."""
     walk = tree.velocities
     row = walk.table("nv")
     for i in walk.outward():
@@ -55,7 +55,7 @@ def inverted(tree: Sweep, N: Any, r: Any, inverse: Any) -> None:
 
 
 def solve(tree: Sweep, N: Any, r: Any, z: Any, b: Callable[[Any], Any], sign: int = 1) -> None:
-    """Let z be M^-1 b, or -M^-1 b, for a vector b or some of them: z = N D^-1 N^T b."""
+    """Set z to M^-1 b, or -M^-1 b, for one vector b or several: z = N D^-1 N^T b."""
     walk = tree.velocities
     for k in walk.outward():
         z[k] = b(k)

@@ -37,8 +37,8 @@ def joint_wrenches(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. In a loop what
-    closes it carries its part (`loop_wrenches`), so that dependent joints give no force. Cost O(N).
+    It supports everything outboard. The reaction of a drive on its predecessor belongs to that body. In a
+    loop, the closures carry their part (`loop_wrenches`), so dependent joints give no force. Cost O(N).
 
     Reference: the interbody force of Concurrent Dynamics (2017); f of the recursive Newton-Euler algorithm.
     """
@@ -66,13 +66,13 @@ def constraint_forces(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
 @algorithm("q, v, a, f_ext? -> f(6)")
 def base_reaction(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
-    """The wrench [moment; force] of the ground on everything, in world axes about the world origin.
+    """The wrench [moment; force] of the ground on the whole system, in world axes about the world origin.
 
         f_0 = sum over roots of X^T f
 
-    It is the rate of the momentum of the whole, less gravity and external forces. Cost O(N).
+    It is the rate of the momentum of the system, less gravity and external forces. Cost O(N).
 
-    Reference: Newton's law for the whole; Jain (2024) part 4.
+    Reference: Newton's law for the whole system; Jain (2024) part 4.
     """
     F = tree.sums(Force)
     for _ in _wrenches(tree, F, q, v, a, f_ext):

@@ -1,4 +1,4 @@
-"""Where a named frame is and how it moves: along one path of the tree."""
+"""Pose, velocity and acceleration of a named frame, along one path of the tree."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kinetree.sweep import Sweep, algorithm, choice
 
 
 def frame_at(tree: Sweep, frame: str, point: Any) -> tuple[Any, Transform]:
-    """The body that carries a frame, and the transform from it to the frame moved to a point in its axes."""
+    """The body that carries a frame, and the transform from it to the frame, moved to a point in its axes."""
     body, placement = tree.frame(frame)
     x, y, z = point
     return body, Transform(r=(x, y, z)) @ placement.between(placement.source, None)
 
 
 def reference_transform(placement: Transform, reference: str) -> Transform:
-    """From the coordinates of a frame with this world placement to the reference's.
+    """The transform from the coordinates of a frame with this world placement to those of the reference.
 
     "body": the frame itself; "world": its axes and origin; "aligned": the world's axes, the frame's origin.
     """
@@ -77,8 +77,8 @@ def frame_acceleration(
 
         A = X_fb A_b        classical: A + [0; omega x v]
 
-    The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
-    position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
+    The spatial acceleration is transformed like a velocity. With kind="classical" it is the second derivative
+    of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
 
     Reference: Featherstone (2008) section 2.11; Boyden (1997), planet on a circle.
     """

@@ -1,4 +1,4 @@
-"""Articulated-body sweeps as parts of an iteration: over some nodes, with forces and inertia added."""
+"""Articulated-body sweeps within an iteration: over some nodes, with added forces and inertia."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Freed:
-    """Articulated inertias of some nodes, the forces on them, and the velocities that these produce."""
+    """Articulated inertias of some nodes, the forces on them, and the velocities they produce."""
 
     def __init__(self, tree: Sweep, q: Any, X: Any, S: Any, push: dict, inertia: dict):
         self.tree, self.q, self.X, self.S, self.push, self.inertia = tree, q, X, S, push, inertia
@@ -24,9 +24,9 @@ class Freed:
         self.a: dict[Any, Any] = {}
 
     def inward(self, nodes: Iterable[Any], loads: Mapping[Any, Sequence[Any]] = NOTHING) -> Any:
-        """Free the joints; r . D^-1 r of all of them.
+        """Free the joints of these nodes; returns the sum of r . D^-1 r.
 
-        `loads` are put on a node when it is its turn: what they add is not kept before.
+        `loads` are added to a node when the sweep reaches it; what they add is not stored earlier.
         """
         tree, X, p, total = self.tree, self.X, self.p, 0
         for i in nodes:
@@ -41,27 +41,27 @@ class Freed:
         return total
 
     def outward(self, nodes: Iterable[Any]) -> list[Any]:
-        """The velocities of all of them."""
+        """The velocities of all these nodes."""
         return [x for i in nodes for x in self.answer(i)]
 
     def answer(self, i: Any, share: Any = 1) -> Any:
-        """The velocities of a node that go with a share of what pulls: share y - D^-1 U^T X A_p."""
+        """The velocities of a node for a fraction of the forces: share y - D^-1 U^T X A_p."""
         pulled = self.X[i] @ self.A[self.tree.parent(i)]
         U, D = self.U[i], self.D[i]
-        if isinstance(U, ForceSet):  # U D^-1 was needed on the way inward
+        if isinstance(U, ForceSet):  # U D^-1 was computed in the inward sweep
             back = ForceSet(D.solve_columns(U.columns)).T @ pulled
         else:
             back = D.solve(U.T @ pulled)
         return self.move(i, self.y[i] * share - back)
 
     def move(self, i: Any, a: Any) -> Any:
-        """Velocities of a node, which move it."""
+        """Set the velocities of a node; returns them."""
         self.A[i] = self.X[i] @ self.A[self.tree.parent(i)] + self.S[i] @ a
         self.a[i] = a
         return a
 
     def brake(self, i: Any, place: int, slope: Any, push: Any) -> None:
-        """A force along one velocity of the joints of a node, and how it falls."""
+        """Add a force along one joint velocity of a node, and its rate of decrease."""
         width = range(len(self.tree.node(i).u_index))
         stiff = self.tree.reflected(i, self.q[i], [slope if k == place else 0 for k in width])
         self.inertia[i] = self.inertia[i] + stiff if i in self.inertia else stiff

@@ -1,4 +1,4 @@
-"""Hybrid dynamics: some joints move as told, the others as their forces make them."""
+"""Hybrid dynamics: the accelerations of some joints are prescribed, the forces of the others are given."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kinetree.sweep import Sweep, algorithm
 def hybrid_dynamics(
     tree: Sweep, q: Any, v: Any, known: Any, f_ext: Any, *, accelerate: tuple[str, ...] = ()
 ) -> Any:
-    """All accelerations and generalised forces (a, tau), when of each joint one of the two is known.
+    """All accelerations and generalised forces (a, tau), where one of the two is known for each joint.
 
-    `known` holds the acceleration of the joints named in `accelerate`, and the generalised force of all
-    others. With no joint named it is forward dynamics, with all joints named inverse dynamics. Where the
-    acceleration is known, the articulated inertia passes the joint as if it were locked:
+    `known` holds the accelerations of the joints named in `accelerate`, and the generalised forces of all
+    others. With no joint named, this is forward dynamics; with all named, inverse dynamics. The articulated
+    inertia passes a joint of known acceleration as if it were locked:
 
         I^A_p += X^T I^A X        p^A_p += X^T (p^A + I^A (c + S a))        tau = S^T (I^A A + p^A)
 

@@ -76,7 +76,7 @@ def gravity_force_composite(tree: Sweep, q: Any) -> Any:
 
         g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
-    Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
+    Gravity acts as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
     Reference: gravity as forces at centres of mass, Jain (2024) part 4.
     """

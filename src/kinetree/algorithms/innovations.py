@@ -1,4 +1,4 @@
-"""Innovations: what joints feel of forces while all that is outboard of them is free, half of M^-1."""
+"""Innovations: the forces felt by each joint while everything outboard of it is free; half of M^-1."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kinetree.sweep import Sweep, algorithm
 
 @algorithm("q, x -> e(nv), answer(nv)")
 def innovations(tree: Sweep, q: Any, x: Any) -> Any:
-    """What each velocity feels of the forces `x` while all that is outboard of it is free, and its answer.
+    """The part of the forces `x` felt by each velocity with everything outboard free, and the response to it.
 
         e = L^-1 (1 - H psi K) x        answer = d^-1 e        x^T M^-1 y = e(x)^T answer(y)
 
-    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. One pass
-    inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. This is one
+    inward pass: half of M^-1 x, and all that products with the inverse mass matrix need. Cost O(N).
 
     Reference: Jain (2024) part 4 (innovations factorisation).
     """
@@ -24,7 +24,7 @@ def innovations(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q, x, added -> e(nv), answer(nv)")
 def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
-    """Innovations with inertia `added` along the velocity of each joint, which this joint alone feels.
+    """Innovations with inertia `added` along the velocity of each joint, felt by that joint alone.
 
         x^T (M + G^T diag(added) G)^-1 y = e(x)^T answer(y)
 
@@ -35,7 +35,7 @@ def augmented_innovations(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
 
 @algorithm("q, x -> a")
 def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
-    """The accelerations that go with innovations `x`: the outward half of M^-1.
+    """The accelerations for the innovations `x`: the outward half of M^-1.
 
         a = (1 - H psi K)* L^-T d^-1 x
 
@@ -48,7 +48,7 @@ def innovations_response(tree: Sweep, q: Any, x: Any) -> Any:
 
 @algorithm("q, x, added -> a")
 def augmented_innovations_response(tree: Sweep, q: Any, x: Any, added: Any) -> Any:
-    """The accelerations that go with innovations `x`, with inertia `added` along the velocity of each joint.
+    """The accelerations for the innovations `x`, with inertia `added` along the velocity of each joint.
 
         x = augmented_innovations(b)        a = (M + G^T diag(added) G)^-1 b
 

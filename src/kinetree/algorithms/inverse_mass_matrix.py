@@ -11,12 +11,12 @@ from kinetree.sweep import Sweep, algorithm
 
 
 def by_columns(tree: Sweep, q: Any) -> Any:
-    """M^-1 column by column: the accelerations that a unit force at each velocity produces.
+    """M^-1 column by column: the accelerations produced by a unit force along each velocity.
 
         M^-1 = (1 - H psi K)* D^-1 (1 - H psi K)
 
-    The articulated inertias are found once; each column is one pass along the path to the root, where the
-    force is felt, and one outward. Cost O(N^2), which is less than that of factors in deep trees.
+    The articulated inertias are computed once; each column takes one pass along the path to the root, where
+    the force is felt, and one outward. Cost O(N^2), less than that of factors in deep trees.
 
     Reference: Jain (2024) part 4; the column recursion of Carpentier (2018).
     """
@@ -30,12 +30,12 @@ def by_columns(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> inverse(nv, nv)", pairs=True, deep=by_columns)
 def inverse_mass_matrix(tree: Sweep, q: Any) -> Any:
-    """M(q)^-1, by factors of the mass matrix that have its zeros.
+    """M(q)^-1, by factors of the mass matrix that keep its sparsity.
 
         M = L^T D L        M^-1 = L^-1 D^-1 L^-T
 
-    L and its inverse have entries for pairs of velocities on one path only. Cost O(N d^2 + N^2 d); in deep
-    trees the columns are found one by one from articulated inertias, O(N^2).
+    L and its inverse only have entries for pairs of velocities on one path. Cost O(N d^2 + N^2 d); in deep
+    trees the columns are computed one by one from articulated inertias, O(N^2).
 
     Reference: Featherstone (2005), Efficient factorization of the joint-space inertia matrix; for deep trees
     Jain (2024) part 4.

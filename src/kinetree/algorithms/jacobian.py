@@ -15,8 +15,9 @@ def jacobian(tree: Sweep, q: Any, point: Any, *, frame: str, reference: str = "b
 
         J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
 
-    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (those of the
-    world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
+    with the transform Y_i from body i to the reference: "body" (axes and origin of the frame), "world" (those
+    of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
+    placement.
 
     Reference: Jain (2024) part 4 (J = B* phi* H*); Featherstone (2008) eq. 4.20.
     """

@@ -1,4 +1,4 @@
-"""Where the bodies are and how they move."""
+"""Poses, velocities and accelerations of all bodies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def body_accelerations(tree: Sweep, q: Any, v: Any, a: Any, *, kind: str = "spat
         A_i = X_i A_p + S_i a_i + c_i + V_i x S_i v_i
 
     with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
-    components of V; with kind="classical" it is A + [0; omega x v], of the body's origin. Cost O(N).
+    components of V; with kind="classical" it is that of the body's origin, A + [0; omega x v]. Cost O(N).
 
     Reference: Featherstone (2008) eq. 5.15; Boyden (1997) on the two accelerations; Echeandia (2020) eq.
     2.16, corrected.

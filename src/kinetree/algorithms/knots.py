@@ -1,10 +1,10 @@
-"""Nodes between bodies that touch each other: they are freed together (`knotted.py`).
+"""Knots: nodes between bodies that touch each other, which are freed together (`knotted.py`).
 
-What two bodies do to each other couples the paths from them to the body that carries both. The nodes on these
-paths are a knot, whose velocities are found at once, from a matrix H = L D L^T with the inertias of all that
-they carry; for the body that carries the knot it is one joint with many velocities. All other nodes are freed
-one by one. What is zero in L follows from the tree and the pairs alone, and costs nothing where programs are
-recorded; nodes are eliminated in an order that keeps it so.
+Contact between two bodies couples the paths from them to the body that carries both. The nodes on these paths
+form a knot. Its velocities are solved for together, from a matrix H = L D L^T with the inertias of everything
+they carry; to the body that carries it, the knot is one joint with many velocities. All other nodes are freed
+one by one. The zeros of L follow from the tree and the pairs alone, and cost nothing in recorded programs;
+the order of elimination keeps L sparse.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kinetree.sweep import Sweep
 
 
 class Knot(NamedTuple):
-    """Nodes that pairs of bodies couple."""
+    """Nodes coupled by pairs of bodies."""
 
     nodes: tuple[Any, ...]  # each after its predecessor
-    order: tuple[Any, ...]  # the same, as they are eliminated
-    pairs: tuple[Any, ...]  # their `columns` say how fast two bodies move against each other
+    order: tuple[Any, ...]  # the same nodes in the order of elimination
+    pairs: tuple[Any, ...]  # their `columns` give the relative velocity of two bodies
 
 
 def knots_of(tree: Sweep, nodes: Sequence[Any], pairs: Sequence[Any]) -> list[Knot]:
-    """The nodes that pairs couple, those that belong together."""
+    """The nodes coupled by pairs, grouped into knots."""
     groups: list[tuple[set[Any], list[Any]]] = []
     for pair in pairs:
         own: tuple[set[Any], list[Any]] = (set(pair.columns), [pair])
@@ -43,7 +43,7 @@ def knots_of(tree: Sweep, nodes: Sequence[Any], pairs: Sequence[Any]) -> list[Kn
 
 
 def _order(tree: Sweep, nodes: Sequence[Any], found: set[Any], pairs: Sequence[Any]) -> tuple[Any, ...]:
-    """An order of elimination that leaves few entries: of the nodes, the one with the fewest neighbours."""
+    """An order of elimination with little fill-in: always the node with the fewest neighbours."""
     near: dict[Any, set[Any]] = {i: set(tree.paths([i])) & found for i in nodes if i in found}
     for i, above in list(near.items()):
         for j in above:

@@ -14,7 +14,7 @@ from kinetree.sweep import Sweep
 
 
 class Tied(NamedTuple):
-    """The velocities of a knot: their factor, what pulls, and how their forces reach the body below."""
+    """The velocities of a knot: their factor, the forces on them, and those passed on to the body below."""
 
     factor: Factored
     pull: list[Any]
@@ -23,19 +23,19 @@ class Tied(NamedTuple):
 
 
 def freeing(tree: Sweep, nodes: Sequence[Any], pairs: Sequence[Any]) -> Callable[..., Freed]:
-    """What frees nodes, given the pairs of bodies that can touch."""
+    """The class of sweeps for these pairs of bodies that can touch."""
     return partial(Knotted, knots_of(tree, nodes, pairs)) if pairs else Freed
 
 
 class Knotted(Freed):
-    """Articulated inertias with knots."""
+    """Articulated-body sweeps with knots."""
 
     def __init__(self, knots: Sequence[Knot], *given: Any):
         super().__init__(*given)
         self.knots = {i: knot for knot in knots for i in knot.nodes}
         self.tied: dict[Any, Tied] = {}
         self.found: dict[Any, Any] = {}
-        self.between: dict[Any, tuple[Any, Any]] = {}  # of a pair: h G, and minus what pulls
+        self.between: dict[Any, tuple[Any, Any]] = {}  # of a pair: h G, and minus the force
 
     def inward(self, nodes: Iterable[Any], loads: Mapping[Any, Sequence[Any]] = NOTHING) -> Any:
         total: Any = 0
@@ -46,12 +46,12 @@ class Knotted(Freed):
                 continue
             for load in loads.get(i, ()):
                 load.load(self)
-            if i == knot.nodes[0]:  # all that the others carry has been freed
+            if i == knot.nodes[0]:  # everything that the others carry has been freed
                 total = total + self.tie(knot)
         return total
 
     def tie(self, knot: Knot) -> Any:
-        """Free the nodes of a knot; r . H^-1 r."""
+        """Free the nodes of a knot; returns r . H^-1 r."""
         blocks, pulls, forces, below = self._gathered(knot)
         for pair in knot.pairs:
             _add(blocks, pulls, pair.columns, *self.between[pair.bodies])
@@ -70,7 +70,7 @@ class Knotted(Freed):
         return Coordinates(r).dot(y)
 
     def _gathered(self, knot: Knot) -> tuple[dict, dict, dict, Any]:
-        """The blocks of the mass matrix, what pulls, and the forces below the knot, without the pairs."""
+        """The blocks of the mass matrix, the forces, and the forces below the knot, without the pairs."""
         tree, X, S = self.tree, self.X, self.S
         blocks, pulls, forces = dict[Any, Any](), dict[Any, Any](), dict[Any, Any]()
         own, below = {i._replace(member=None) for i in knot.nodes}, None
@@ -104,7 +104,7 @@ class Knotted(Freed):
 
 
 def _add(blocks: dict, pulls: dict, columns: Mapping[Any, Any], stiff: Any, pull: Any) -> None:
-    """What a pair adds: J^T K J to the matrix, -J^T p to what pulls."""
+    """Add a pair: J^T K J to the matrix, -J^T p to the forces."""
     for j, J in columns.items():
         F = stiff @ J
         pulls[j] = pulls[j] - J.T @ pull
@@ -116,7 +116,7 @@ def _add(blocks: dict, pulls: dict, columns: Mapping[Any, Any], stiff: Any, pull
 
 
 def _assembled(order: Sequence[Any], widths: Mapping[Any, int], blocks: Mapping[Any, Matrix]) -> Matrix:
-    """The lower half of a symmetric matrix from blocks; the upper half stays zero."""
+    """The lower triangle of a symmetric matrix, from blocks; the upper triangle stays zero."""
     starts, size = {}, 0
     for i in order:
         starts[i], size = size, size + widths[i]

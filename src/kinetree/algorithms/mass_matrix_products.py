@@ -13,7 +13,7 @@ from kinetree.sweep import Sweep, algorithm
 
 @algorithm("q, x -> tau")
 def mass_matrix_product(tree: Sweep, q: Any, x: Any) -> Any:
-    """M(q) x: scatter along the tree, multiply by the inertias, gather.
+    """M(q) x: propagate outward, multiply by the inertias, gather inward.
 
         A_i = X A_p + S x_i        f_i = I A_i        (M x)_i = S^T f_i        f_p += X^T f_i
 

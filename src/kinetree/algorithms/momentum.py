@@ -1,4 +1,4 @@
-"""Momentum of the whole: in any frame, about the centre of mass, and its matrix there with its rate."""
+"""Momentum of the whole system, in any frame and about the centre of mass; centroidal momentum matrix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def centroidal_momentum_matrix(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q -> I(6, 6)")
 def system_inertia(tree: Sweep, q: Any) -> Any:
-    """The inertia of the whole in its present posture, 6 x 6 about the centre of mass, in world axes.
+    """The inertia of the whole system in its present posture, 6 x 6 about the centre of mass, in world axes.
 
         I_S = sum_i X_iG^T I_i X_iG        block diagonal: [J 0; 0 m]
 
@@ -45,7 +45,7 @@ def system_inertia(tree: Sweep, q: Any) -> Any:
 
 @algorithm("q, v -> A(6, nv)")
 def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
-    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of that momentum.
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the momentum.
 
         W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
 
@@ -87,7 +87,7 @@ def centroidal_momentum_matrix_rate(tree: Sweep, q: Any, v: Any) -> Any:
 
 @algorithm("q, v -> h(6)")
 def momentum(tree: Sweep, q: Any, v: Any, *, frame: str = "world") -> Any:
-    """The momentum [angular; linear] of everything that moves, about the origin and in the axes of a frame.
+    """The momentum [angular; linear] of everything that moves, in the axes of a frame, about its origin.
 
         h = sum_i X_i0^T I_i V_i
 
@@ -117,7 +117,7 @@ def centroidal_momentum(tree: Sweep, q: Any, v: Any) -> Any:
 
 
 def _summed(tree: Sweep, q: Any, v: Any) -> tuple[Any, Force, Inertia]:
-    """Poses of the bodies, and the momentum and the inertia of the whole in the world."""
+    """The poses of the bodies, and the momentum and inertia of the whole system in world coordinates."""
     X, P, V = tree.fields(Transform, Transform, Motion)
     h, I = tree.sums(Force, Inertia)
     for i in tree.outward():

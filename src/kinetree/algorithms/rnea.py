@@ -18,7 +18,7 @@ def inverse_dynamics(tree: Sweep, q: Any, v: Any, a: Any, f_ext: Any) -> Any:
 
     A jet J holds the angular velocity w and the classical acceleration [w'; a] of a body's origin, which give
     the same forces as spatial ones and need no linear velocity. tau is the total force of the joints: the
-    motors give tau less `passive_force`. Cost O(N).
+    motors provide tau minus `passive_force`. Cost O(N).
 
     Reference: Featherstone (2008) table 5.1; Echeandia (2020) Alg. 1, with apparent derivatives and external
     forces.

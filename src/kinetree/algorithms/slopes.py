@@ -1,4 +1,4 @@
-"""What the derivatives of inverse and of forward dynamics share."""
+"""The parts shared by the derivatives of inverse and forward dynamics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Slopes:
         self.A[tree.world] = -tree.gravity
 
     def move(self, i: Any, q: Any, v: Any) -> None:
-        """What does not depend on accelerations, for node i."""
+        """Compute what does not depend on accelerations, for node i."""
         tree, S, V = self.tree, self.S, self.V
         self.X[i], S[i], self.ring[i] = tree.joint(i, q[i], v[i])
         self.dS[i] = tree.partials(i, q[i])
@@ -34,12 +34,12 @@ class Slopes:
         self.gyration[i] = B @ (V[i] * 0.5)
 
     def drift(self, i: Any, v: Any) -> Any:
-        """The acceleration of node i relative to its predecessor that velocities alone give."""
+        """The acceleration of node i relative to its predecessor that is due to velocities alone."""
         Vp = self.X[i] @ self.V[self.tree.parent(i)]
         return self.ring[i] @ v[i] + Vp.cross(self.S[i] @ v[i])
 
     def accelerate(self, i: Any, q: Any, v: Any, a: Any, f_ext: Any) -> None:
-        """What depends on them, for node i."""
+        """Compute what depends on accelerations, for node i."""
         tree, S, V, dS, dV, p = self.tree, self.S, self.V, self.dS, self.dV, self.tree.parent(i)
         Vp, Ap = self.X[i] @ V[p], self.X[i] @ self.A[p]
         self.A[i] = Ap + S[i] @ a[i] + self.drift(i, v)
@@ -50,10 +50,10 @@ class Slopes:
             self.E[i] = tree.turning(i, f_ext[i])
 
     def write(self, j: Any, dq: Any = None, dv: Any = None, M: Any = None) -> None:
-        """Write what the matrices given have for node j and those inboard of it.
+        """Write the entries of the given matrices for node j and the nodes inboard of it.
 
-        I and B, and for dtau/dq also F, must be those of everything outboard. What goes along the path goes
-        piece by piece: each piece fits into registers.
+        I and B, and for dtau/dq also F, must be those of everything outboard. What is carried along the path
+        is split into pieces that fit into registers.
         """
         tree, X, S, I, B, E, F = self.tree, self.X, self.S, self.I, self.B, self.E, self.F
         is_turned = dq is not None and self.hold == "world"
@@ -82,7 +82,7 @@ class Slopes:
             F.add(tree.parent(j), X[j].T @ F[j])
 
     def pass_on(self, j: Any) -> None:
-        """Add I and B of node j and all that is outboard of it to those of what carries it."""
+        """Add I and B of node j and everything outboard to those of its predecessor."""
         p = self.tree.parent(j)
         self.I.add(p, self.X[j].T @ self.I[j] @ self.X[j])
         self.B.add(p, self.X[j].T @ self.B[j] @ self.X[j])

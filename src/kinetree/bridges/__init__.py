@@ -1,1 +1,1 @@
-"""Functions of a model inside other libraries, each of which is imported only when it is asked for."""
+"""Functions of a model inside other libraries, each of which is imported only on request."""

@@ -1,4 +1,4 @@
-"""Functions of a model that take the arrays of another library, and the jobs of their derivatives."""
+"""Functions of a model that take arrays of another library, and the jobs of their derivatives."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Wrapped(ABC):
                     f"{who}: {function.name} has no argument {name!r}; it takes {', '.join(known)}"
                 )
         self.function, self.model, self.fixed = function, model, fixed
-        self._jobs: dict[Job, Job] = {}  # known ones, which know their shapes
+        self._jobs: dict[Job, Job] = {}  # known jobs, with cached shapes
         update_wrapper(self, function, assigned=("__module__", "__name__", "__doc__"), updated=())
 
     @abstractmethod
     def arrays(self, given: dict[str, Any]) -> tuple[str, list[Any]]:
-        """The type of the numbers that the inputs have in common, and the inputs as arrays of that type."""
+        """The common number type of the inputs, and the inputs as arrays of that type."""
 
     @abstractmethod
     def spread(self, array: Any, shape: Shape) -> Any:
@@ -54,7 +54,7 @@ class Wrapped(ABC):
 
     @abstractmethod
     def results(self, job: Job, arrays: list[Any]) -> Sequence[Any]:
-        """The results of a job; each array has the batch axes of all, or none."""
+        """The results of a job; each array has the common batch axes, or none."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         places = self.function.order[: len(args)]
@@ -73,7 +73,7 @@ class Wrapped(ABC):
 
 
 def aligned(job: Job, arrays: Sequence[Any], spread: Callable[[Any, Shape], Any]) -> list[Any]:
-    """The inputs of a call, each with the batch axes of all of them or with none; else ShapeError."""
+    """The inputs of a call, each with the common batch axes or with none; else ShapeError."""
     leading = []
     for name, array, core in zip(job.present, arrays, job.shapes[0], strict=True):
         shape = tuple(array.shape)
@@ -97,14 +97,14 @@ def aligned(job: Job, arrays: Sequence[Any], spread: Callable[[Any, Shape], Any]
 
 
 def batch_of(job: Job, shapes: Sequence[Shape]) -> Shape:
-    """The batch axes of arrays that are aligned."""
+    """The batch axes of aligned arrays."""
     leading = (shape[: len(shape) - len(core)] for shape, core in zip(shapes, job.shapes[0], strict=True))
     return max(leading, key=len, default=())
 
 
 def widened(job: Job, shapes: Sequence[Shape], mapped: Sequence[bool]) -> list[tuple[Shape, Shape] | None]:
-    """How to align arrays again, some of which have one more axis in front: the shapes to reshape and then
-    to broadcast each of them to; None if it stays as it is.
+    """How to realign arrays when some have one more leading axis: for each, the shapes to reshape and then to
+    broadcast it to; None if it stays as it is.
     """
     size = next(shape[0] for shape, more in zip(shapes, mapped, strict=True) if more)
     own = [shape[more:] for shape, more in zip(shapes, mapped, strict=True)]
@@ -120,7 +120,7 @@ def widened(job: Job, shapes: Sequence[Shape], mapped: Sequence[bool]) -> list[t
 
 @cache
 def jvp_job(job: Job, along: tuple[str, ...]) -> tuple[Job, Derivative]:
-    """The job that also says how the results change along these inputs."""
+    """The job that also returns the changes of the results along these inputs."""
     derived = jvp_of(job.function, coordinates="ambient")
     names = [*job.present, *(derived.mark + name for name in along)]
     return Job(derived, job.model, derived.present(names), job.options, job.dtype), derived
@@ -128,7 +128,7 @@ def jvp_job(job: Job, along: tuple[str, ...]) -> tuple[Job, Derivative]:
 
 @cache
 def vjp_job(job: Job, wrt: tuple[str, ...], weighted: tuple[int, ...]) -> tuple[Job, list[str]]:
-    """The job of the gradients of these inputs, and the names of the weights of the results that count."""
+    """The job of the gradients for these inputs, and the names of the weights of the results used."""
     derived = vjp_of(job.function, wrt=wrt, coordinates="ambient")
     names = list(derived.results)
     weights = [derived.mark + names[k] for k in weighted]

@@ -3,8 +3,8 @@
     a = kt.forward_dynamics(robot, q, v, tau)               # of SX or MX
     f = kt.casadi.wrap(kt.forward_dynamics, robot)          # the casadi.Function of it
 
-q is a column of nq numbers, and derivatives are those by its numbers. An array of more than two axes is a
-matrix here: its rows are those of all its matrices, one below the other.
+q is a column of nq numbers, and derivatives are with respect to these numbers. An array of more than two axes
+becomes a matrix: the rows of all its matrices, one below the other.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from kinetree.stages.splice import lowered
 def wrap(function: Function, model: Model, *, inputs: Sequence[str] | None = None, **options: Any) -> Any:
     """The `casadi.Function` of a function of a model: its operations as a graph of SX.
 
-    The graph is that of the simplified program, without what is zero for this robot. CasADi calls it with SX,
-    MX or numbers, differentiates it, and generates code from it. It cannot refuse a state: where inertia is
-    singular, its results are what the divisions give.
+    The graph is that of the simplified program, without the terms that are zero for this robot. CasADi calls
+    it with SX, MX or numbers, differentiates it, and generates code from it. It cannot refuse a state: where
+    inertia is singular, its results are whatever the divisions give.
 
     Args:
         function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
@@ -75,15 +75,15 @@ def external(
 ) -> Any:
     """The `casadi.Function` of a function of a model: exported C, compiled here, with its derivatives.
 
-    CasADi calls it with MX or numbers; in SX it cannot be used. Jacobians are sparse where the robot makes
-    them so. A state that the function refuses (a singular inertia, a quaternion far from unit length) is a
-    failed evaluation, which solvers such as Ipopt take as a step that was too long. The C compiler of the
-    system is needed (cc, gcc or clang); what it made is kept on disk for the next process.
+    CasADi calls it with MX or numbers; it cannot be used in SX. Jacobians have the sparsity of the robot. A
+    state that the function refuses (a singular inertia, a quaternion far from unit length) is a failed
+    evaluation, which solvers such as Ipopt treat as a step that was too long. Needs the C compiler of the
+    system (cc, gcc or clang); the compiled library is cached on disk.
 
     Args:
         function, model, inputs, options: as for `wrap`.
         order: of the derivatives: 0 for none, 1 for the Jacobian, 2 for second derivatives as well, which an
-            exact Hessian needs. More take longer to compile.
+            exact Hessian needs. Higher orders take longer to compile.
     """
     ca = _casadi()
     if order not in (0, 1, 2):
@@ -98,7 +98,7 @@ def external(
 
 
 def _built(job: Job, order: int, folder: Path) -> Path:
-    """The compiled library of a job in a folder: as it is kept on disk, or made now and kept."""
+    """The compiled library of a job in a folder: from the disk cache, or compiled now and cached."""
     key, name = job.key, ""
     if key is not None:
         facts = ("casadi", sys.platform, platform.machine(), str(order), key)
@@ -117,7 +117,7 @@ def _built(job: Job, order: int, folder: Path) -> Path:
 def evaluated(
     function: Function, model: Model, args: tuple, keywords: dict[str, Any], out: Any, target: str | None
 ) -> Any:
-    """The call of a function with SX, MX or DM: its graph, called with them."""
+    """Call a function with SX, MX or DM, through its graph."""
     who = function.name
     if target not in (None, "eager") or out is not None:
         raise ArgumentError(f"{who}: matrices of CasADi go without target= and out=: make them NumPy arrays")
@@ -149,7 +149,7 @@ def _matrix(job: Job, name: str, core: tuple[int, ...], value: Any) -> Any:
 
 @functools.cache
 def _operations() -> dict[str, Any]:
-    """Each operation of a program on numbers of CasADi."""
+    """Each operation of a program, on CasADi numbers."""
     ca = _casadi()
     own = {
         "less": ca.lt, "less_equal": ca.le, "equal": ca.eq, "where": ca.if_else, "min": ca.fmin,
@@ -160,7 +160,7 @@ def _operations() -> dict[str, Any]:
 
 
 def _assembled(numbers: list[Any], m: Matrix) -> Any:
-    """The matrix that holds some numbers, without those that are zero."""
+    """The matrix of some numbers, without structural zeros."""
     ca = _casadi()
     places = [k for k, x in enumerate(numbers) if not ca.SX(x).is_zero()]
     order, starts, rows = m.pattern(places)

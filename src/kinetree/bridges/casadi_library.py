@@ -1,14 +1,14 @@
 """A function of a model and its derivatives as a C library that CasADi loads.
 
-CasADi finds the derivatives of an external function f by their names, each a function with faces of its own:
+CasADi finds the derivatives of an external function f by name, each with its own inputs and outputs:
 
     f          inputs                                            ->  outputs
     jac_f      inputs, out_<output> (unused)                     ->  jac_<output>_<input>
     adj1_f     inputs, out_<output> (unused), adj_<output>       ->  adj_<input>
     jac_adj1_f the same, out_adj_<input> (unused)                ->  jac_adj_<input>_<any of its inputs>
 
-It stores matrices column by column and without their zeros; kinetree stores arrays row by row. The C text
-moves the numbers between the two.
+CasADi stores matrices by columns and without their zeros; kinetree stores arrays by rows. The C code converts
+between the two.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from kinetree.stages.targets.c import shared_library
 from kinetree.stages.transforms import jacobian_of, vjp_of
 
 PREFIX = "kinetree"  # of the functions inside the library
-PART = 500  # statements of a C function: compilers take long over long ones
+PART = 500  # statements per C function: compilers are slow on long ones
 PER_LINE = 20
 
 
 class Matrix(NamedTuple):
-    """An array as CasADi sees it: (column, row) of each of its numbers, which kinetree has row by row."""
+    """An array as CasADi sees it: (column, row) of each of its numbers, which kinetree stores by rows."""
 
     rows: int
     columns: int
     positions: list[tuple[int, int]]
 
     def place(self, k: int) -> int:
-        """The place of a number in the dense matrix, column by column."""
+        """The index of a number in the dense matrix, by columns."""
         column, row = self.positions[k]
         return column * self.rows + row
 
@@ -60,7 +60,7 @@ class Matrix(NamedTuple):
 
 
 def matrix(shape: tuple[int, ...]) -> Matrix:
-    """The matrix of an array: a vector is a column, more than two axes are matrices one below the other."""
+    """The matrix of an array: a vector is a column; for more than two axes, matrices one below the other."""
     columns = shape[-1] if len(shape) > 1 else 1
     size = math.prod(shape)
     rows = math.prod(shape[:-1]) if len(shape) > 1 else size
@@ -68,7 +68,7 @@ def matrix(shape: tuple[int, ...]) -> Matrix:
 
 
 def jacobian_matrix(of: Matrix, wrt: Matrix) -> Matrix:
-    """The matrix of the derivatives of the numbers of one matrix by those of another."""
+    """The matrix of derivatives of the numbers of one matrix with respect to those of another."""
     m, n = len(of.positions), len(wrt.positions)
     return Matrix(m, n, [(wrt.place(k), of.place(i)) for i in range(m) for k in range(n)])
 
@@ -80,8 +80,8 @@ Outputs = dict[str, tuple[Matrix, int | None]]
 class Face(NamedTuple):
     """A function of the library as CasADi knows it.
 
-    By name, each input has its matrix and the input of the program that it is, None if it is not used; each
-    output has its matrix and its place among those of the program, None if it is zero.
+    By name, each input has its matrix and its input of the program, None if unused; each output has its
+    matrix and its index among the program's outputs, None if it is zero.
     """
 
     name: str
@@ -114,7 +114,7 @@ def faces(job: Job, order: int) -> list[Face]:
 
 
 def _jacobian(face: Face, program: Program) -> Face:
-    """The Jacobian of a function by all inputs: its program has the blocks of those that are used."""
+    """The Jacobian of a function with respect to all inputs: its program has the blocks of the used ones."""
     unused: Inputs = {f"out_{o}": (m, None) for o, (m, _) in face.outputs.items()}
     places = count()
     blocks: Outputs = {
@@ -126,12 +126,12 @@ def _jacobian(face: Face, program: Program) -> Face:
 
 
 def _program(job: Job, derivative: Function, *weights: str) -> Program:
-    """The program of a derivative of a job's function, which also takes some weights."""
+    """The program of a derivative of a job's function, with weights as further inputs."""
     return lowered(Job(derivative, job.model, derivative.present([*job.present, *weights]), job.options))
 
 
 def library(every: Sequence[Face], folder: Path) -> Path:
-    """The compiled library of some faces, in a folder."""
+    """Compile the library of some faces in a folder."""
     entries = [(face.name, optimize(face.program, PART), (), ()) for face in every]
     functions = c.c_functions(entries, PREFIX)
     texts = [c.source(PREFIX, functions), _HELPERS, *map(_text, every, functions)]
@@ -158,9 +158,9 @@ static void give(const double *from, const integer *places, integer n, double *t
 
 
 def _text(face: Face, function: CFunction) -> str:
-    """The C functions that CasADi looks for, around one function of the library."""
+    """The C functions that CasADi looks for, wrapped around one function of the library."""
     p, name = function.program, face.name
-    starts, length = {}, 0  # of each array in the memory that CasADi lends
+    starts, length = {}, 0  # of each array in the memory that CasADi provides
     for array in (*p.inputs, *p.outputs):
         starts[array] = length
         length += array.size
@@ -210,13 +210,13 @@ def _text(face: Face, function: CFunction) -> str:
 
 
 def _places(face: Face, place: int) -> Sequence[int]:
-    """Which numbers of an output are not zero. Only Jacobians are sparse: seeds of others would be, too."""
+    """The non-zero numbers of an output. Only Jacobians are sparse; otherwise seeds would be sparse too."""
     array = face.program.outputs[place]
     return face.program.places(array) if face.name.startswith("jac_") else range(array.size)
 
 
 def _names(name: str, side: str, names: list[str]) -> list[str]:
-    """How many inputs or outputs there are, what they are called, and where they are not zero."""
+    """The C functions for the number, the names and the sparsity of inputs or outputs."""
     count = len(names)
     words = ", ".join(f'"{n}"' for n in names)
     patterns = ", ".join(f"{name}_{side}{k}" for k in range(count))
@@ -239,7 +239,7 @@ def _names(name: str, side: str, names: list[str]) -> list[str]:
 
 
 def _sparsity(m: Matrix, places: Sequence[int]) -> list[int]:
-    """Where a matrix is not zero, as CasADi writes it: its size, then 1 if it is dense, else all places."""
+    """The sparsity of a matrix in CasADi's form: its size, then 1 if it is dense, else all places."""
     if len(places) == len(m.positions):
         return [m.rows, m.columns, 1]
     _, starts, rows = m.pattern(places)

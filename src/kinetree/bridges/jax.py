@@ -5,8 +5,8 @@
     slope = jax.grad(lambda q: f(q, v, tau).sum())(q)
 
 On the CPU, XLA calls the machine code of the function: a whole batch in one call, without Python. On NVIDIA
-GPUs it starts the function's kernel on its own stream. On other devices, and with `target="eager"`, the
-function becomes XLA's own operations.
+GPUs it launches the function's kernel on its own stream. On other devices, and with `target="eager"`, the
+function becomes XLA operations.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from kinetree.sweep import choice
 def wrap(function: Function, model: Model, *, target: str = "cpu", **fixed: Any) -> Wrapped:
     """The function of one model as a function of JAX arrays.
 
-    It takes the arguments of `function` after the model, by position or by name, `parameters` and `gravity`
-    too; leading axes are batches and broadcast. Every array can be differentiated by. q is an array of nq
-    numbers like any other, and derivatives are those by its numbers. A state that the function refuses (a
-    singular inertia, a quaternion far from unit length) is an error of XLA when it runs on the CPU; on GPUs,
-    and where the function is XLA's own operations, its results are NaN.
+    It takes the arguments of `function` after the model, by position or by name, including `parameters` and
+    `gravity`; leading axes are batch axes and broadcast. It can be differentiated with respect to every
+    array. q is a plain array of nq numbers, and derivatives are with respect to these numbers. A state that
+    the function refuses (a singular inertia, a quaternion far from unit length) raises an XLA error on the
+    CPU; on GPUs, and where the function consists of XLA operations, its results are NaN.
 
     Args:
         function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
         model: the robot.
-        target: "cpu" for machine code, or a kernel on a GPU, where there is one; "eager" for XLA's own
+        target: "cpu" for machine code, or a kernel on a GPU if the arrays are there; "eager" for XLA
             operations everywhere.
-        fixed: arguments that calls need not give: options (`frame="tool"`), but arrays too (`dt=0.01`).
+        fixed: arguments fixed for all calls: options (`frame="tool"`), and also arrays (`dt=0.01`).
     """
     needed("jax", "kt.jax")
     from kinetree.bridges.jax_primitive import JaxFunction
@@ -46,7 +46,7 @@ def wrap(function: Function, model: Model, *, target: str = "cpu", **fixed: Any)
 def evaluated(
     function: Function, model: Model, args: tuple, keywords: dict[str, Any], out: Any, target: str | None
 ) -> Any:
-    """A call with arrays of JAX: operations of XLA for target "eager"; None if they may be NumPy's."""
+    """A call with JAX arrays: XLA operations for target "eager"; None if they can be treated as NumPy's."""
     from jax.core import Tracer
 
     traced = [x for x in (*args, *keywords.values()) if isinstance(x, Tracer)]

@@ -1,4 +1,4 @@
-"""Kernels that XLA knows by name: machine code on the CPU, kernels on the GPUs of this process.
+"""Kernels registered with XLA: machine code on the CPU, kernels on the GPUs of this process.
 
 XLA never forgets a handler, so handlers and what they point to are kept for the life of the process.
 """
@@ -26,7 +26,7 @@ _kernels: dict[str, DeviceKernel] = {}
 
 @cache
 def handler(job: Job, single: bool) -> str:
-    """The name under which XLA knows the machine code of a job."""
+    """The name under which the machine code of a job is registered with XLA."""
     kernel = Cpu().executable(job)
     name = name_of(kernel, single)
     if name not in _handlers:
@@ -36,24 +36,24 @@ def handler(job: Job, single: bool) -> str:
 
 
 class DeviceKernel(NamedTuple):
-    """A kernel on GPUs that XLA knows by name."""
+    """A GPU kernel registered with XLA."""
 
     name: str
     kernel: CudaKernel
     handler: DeviceHandler
-    work: int  # numbers of work arrays for each thread
-    blocks: int  # that use them at the same time
-    threads: int  # of a block with work arrays, which has a state for each
+    work: int  # numbers in work arrays per thread
+    blocks: int  # blocks that use them at the same time
+    threads: int  # per block with work arrays, one state each
 
     def extra(self, states: int) -> list[tuple[tuple[int], Any]]:
-        """Shape and type of the two results that are not the function's: notes and work arrays."""
+        """Shape and type of the two results besides those of the function: notes and work arrays."""
         blocks = min(-(-states // self.threads), self.blocks)
         return [((4,), "uint32"), ((self.work * blocks * self.threads,), self.kernel.dtype)]
 
 
 @cache
 def device_kernel(job: Job) -> DeviceKernel | None:
-    """The kernel of a job, proven on each GPU of this process; None if there cannot be one."""
+    """The kernel of a job, verified on each GPU of this process; None if there cannot be one."""
     numbers = _numbers()
     if not numbers:
         return None
@@ -61,7 +61,7 @@ def device_kernel(job: Job) -> DeviceKernel | None:
         kernel = CudaKernel(job, silent=True)
         devices = [cuda.device(number) for number in numbers]
         loaded = [kernel.placed(device) for device in devices]
-    except (CompileError, cuda.CudaError):  # an operation that GPUs do not have, a device that is too old
+    except (CompileError, cuda.CudaError):  # an operation that GPUs lack, or a device that is too old
         return None
     digest = hashlib.sha256(kernel.source.encode() + kernel.tables).hexdigest()
     name = f"kinetree_{kernel.name}_device_{digest[:32]}"
@@ -82,7 +82,7 @@ def device_kernel(job: Job) -> DeviceKernel | None:
 
 @cache
 def _numbers() -> list[int]:
-    """The numbers of the GPUs that JAX uses; it may lower a program for GPUs that are not there."""
+    """The numbers of the GPUs that JAX uses; JAX may lower a program for GPUs that are not present."""
     try:
         found = jax.local_devices(backend="cuda")
     except RuntimeError:

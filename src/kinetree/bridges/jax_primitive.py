@@ -1,7 +1,7 @@
-"""The primitive by which JAX knows functions of a model: one for all of them, with the job as a parameter.
+"""The JAX primitive for functions of a model: one for all of them, with the job as a parameter.
 
-Its change along a direction is the primitive again, for the job of the jvp; that is linear in the tangents,
-and its transpose is the primitive for the job of the vjp. So derivatives of any order are kernels.
+Its jvp is the primitive again, for the job of the jvp; that is linear in the tangents, and its transpose is
+the primitive for the job of the vjp. So derivatives of any order are kernels.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _transpose(weights: Sequence[Any], *arrays: Any, job: Job, pure: bool) -> li
 
 
 def _summed(gradient: Any, shape: Shape) -> Any:
-    """The gradient of an array that all states share."""
+    """The gradient of an array shared by all states."""
     return gradient.sum(tuple(range(gradient.ndim - len(shape))))
 
 
@@ -152,7 +152,7 @@ def _machine_code(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
 
 
 def _device_code(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
-    """The kernel on XLA's stream; operations of XLA if there is no kernel for this function or device."""
+    """The kernel on XLA's stream; XLA operations if there is no kernel for this function or device."""
     kernel = None if pure else device_kernel(job)
     if kernel is None:
         return _operations(*arrays, job=job, pure=pure)
@@ -163,7 +163,7 @@ def _device_code(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
 
 
 def _operations(*arrays: Any, job: Job, pure: bool) -> Sequence[Any]:
-    """The program as operations of XLA; NaN in states that are refused or not finite."""
+    """The program as XLA operations; NaN in states that are refused or not finite."""
     program = lowered(job)
     inputs, outputs = job.shapes
     batch = batch_of(job, [a.shape for a in arrays])

@@ -1,4 +1,4 @@
-"""Programs run on the numbers of another library, whose functions take the place of NumPy's."""
+"""Programs run on the numbers of another library, whose functions replace NumPy's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinetree.ops import PRIMITIVES, Expr
 
 
 class Run(Walk):
-    """Runs a program: loops turn as they do on a machine, and leave no trace. They do not end early.
+    """Runs a program; loops are executed, not recorded, and do not end early.
 
     Args:
         operations: what `operations` makes of the functions of the library.
@@ -66,11 +66,11 @@ class Run(Walk):
         self.statements(s.body.statements)
 
     def spoil(self, s: Spoil) -> None:
-        """What becomes of numbers that are not finite is left to the caller."""
+        """Non-finite numbers are left to the caller."""
 
 
 def operations(functions: SimpleNamespace) -> dict[str, Any]:
-    """Each operation of a program by name, from how Python writes it with these functions."""
+    """Each operation of a program by name, built from these functions."""
     operands = ["x", "y", "z"]
     return {
         name: eval(

@@ -6,7 +6,7 @@
     flow = kt.scipy.motion(robot)
     scipy.integrate.solve_ivp(flow, (0, 5), np.concatenate([q, v]), method="Radau", jac=flow.jac)
 
-Derivatives are those by the numbers of the vector, also where these are quaternions.
+Derivatives are with respect to the numbers of the vector, including those of quaternions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Residual:
     """A function of a model as a function of one vector x; made by `residual`.
 
     Attributes:
-        size: how many numbers x has.
+        size: the length of x.
     """
 
     def __init__(
@@ -62,15 +62,16 @@ class Residual:
         self._slopes = slopes_of(base, wrt)
 
     def __call__(self, x: Any) -> Any:
-        """The results, those of the first state first; a plain number if there is only one."""
+        """The results, state by state; a plain number if there is only one."""
         parts = zip(self._run(self.function, x), self._rows, strict=True)
         found = np.concatenate([np.reshape(part, (self._count, n)) for part, n in parts], axis=1).ravel()
         return found if found.size != 1 else float(found[0])
 
     def jac(self, x: Any) -> Any:
-        """The derivatives of the results by x: a matrix, or the gradient if the result is one number.
+        """The derivatives of the results with respect to x: a matrix, or the gradient if the result is one
+        number.
 
-        With `states` it is sparse, a block for each state.
+        With `states` it is sparse, with a block for each state.
         """
         blocks = _joined(self._run(self._slopes, x), self._rows, self._widths, self._count)
         if self.states is None:
@@ -80,7 +81,7 @@ class Residual:
         return type(pattern)((blocks[:, self._used].ravel(), pattern.indices, pattern.indptr), pattern.shape)
 
     def hess(self, x: Any) -> Array:
-        """The matrix of the second derivatives by x, if the result is one number."""
+        """The matrix of second derivatives with respect to x, if the result is one number."""
         if self._count * sum(self._rows) != 1:
             raise ShapeError(f"scipy.residual: {self.function.name} gives several numbers: it has no Hessian")
         first = jacobian_of(self.function, wrt=self.wrt, coordinates="ambient")
@@ -89,7 +90,7 @@ class Residual:
 
     @cached_property
     def sparsity(self) -> Any:
-        """Where the Jacobian can be other than zero: a sparse matrix of ones, known from the robot itself."""
+        """The sparsity of the Jacobian: a sparse matrix of ones, known from the robot itself."""
         sparse = needed("scipy.sparse", "kt.scipy")
         copies = np.ones((self._count, 1)) if self.states is None else sparse.eye(self.states)
         found = sparse.csr_matrix(sparse.kron(copies, self._used.astype(float), format="csr"))
@@ -98,7 +99,7 @@ class Residual:
 
     @cached_property
     def _used(self) -> Array:
-        """Where the Jacobian of one state can be other than zero."""
+        """The sparsity of the Jacobian of one state."""
         job = self._job
         program = lowered(Job(self._slopes, self.model, self._slopes.present(job.present), job.options))
         parts = [np.isin(np.arange(array.size), program.places(array)) for array in program.outputs]
@@ -127,7 +128,7 @@ def residual(
     states: int | None = None,
     **given: Any,
 ) -> Residual:
-    """A function of a model as SciPy's solvers want it: `f(x)`, `f.jac(x)`, `f.hess(x)` and `f.sparsity`.
+    """A function of a model in SciPy's form: `f(x)`, `f.jac(x)`, `f.hess(x)` and `f.sparsity`.
 
         fit = kt.scipy.residual(kt.gravity_force, robot, wrt="q")
         scipy.optimize.least_squares(fit, q0, jac=fit.jac)
@@ -135,10 +136,10 @@ def residual(
     Args:
         function: a function of a model.
         model: the robot.
-        wrt: the names of the inputs that x holds, one after the other.
-        states: if x holds that many states, one after the other, instead of one.
-        given: the other inputs and options. If they are batches, x is tried on all of them, and the results
-            follow each other; with `states`, each has its own.
+        wrt: the names of the inputs that x holds, one after another.
+        states: the number of states in x, one after another, if x holds several.
+        given: the other inputs and options. If they are batches, x is evaluated with all of them, and the
+            results follow each other; with `states`, each state has its own.
     """
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     if not isinstance(function, Function):
@@ -149,7 +150,7 @@ def residual(
 
 
 class Motion:
-    """The equations of motion as `solve_ivp` wants them: x = [q; v], f(t, x), f.jac(t, x); see `motion`."""
+    """The equations of motion for `solve_ivp`: x = [q; v], f(t, x), f.jac(t, x); see `motion`."""
 
     def __init__(self, flow: Function, model: Model):
         self.function, self.model = flow, model
@@ -160,7 +161,7 @@ class Motion:
         return np.concatenate(self.function(self.model, t, *self._state(x)))
 
     def jac(self, t: float, x: Any) -> Array:
-        """The derivatives of the rate by x."""
+        """The derivatives of the rate with respect to x."""
         sizes = self.model.nq, self.model.nv
         return _joined(self._slopes(self.model, t, *self._state(x)), sizes, sizes)[0]
 
@@ -169,20 +170,20 @@ class Motion:
 
 
 def motion(model: Model, tau: Any = None, *, passive: bool = True, smoothing: float = 0.0) -> Motion:
-    """The equations of motion for `scipy.integrate.solve_ivp`, with their Jacobian for its implicit methods.
+    """The equations of motion for `scipy.integrate.solve_ivp`, with the Jacobian for its implicit methods.
 
         flow = kt.scipy.motion(robot)
         solve_ivp(flow, (0, 5), np.concatenate([q, v]), method="Radau", jac=flow.jac)
 
-    Quaternions in x need not have unit length: they are divided by it.
+    Quaternions in x need not have unit length: they are normalised.
 
     Args:
         model: the robot.
         tau: the forces of the motors: None, (nv,) numbers, or a function of a model "t, q, v -> tau" (with or
             without each of these inputs).
-        passive: with damping, friction and springs of the joints.
-        smoothing: velocity over which friction changes its sign, rad/s or m/s. At 0 it jumps, and there
-            solvers with error control take ever shorter steps.
+        passive: include damping, friction and springs of the joints.
+        smoothing: velocity over which friction changes its sign, rad/s or m/s. At 0 it jumps, where solvers
+            with error control take ever shorter steps.
     """
     law = tau if isinstance(tau, Function) else None
     constant = np.zeros(model.nv) if tau is None or law is not None else np.asarray(tau, float)
@@ -208,7 +209,7 @@ def motion(model: Model, tau: Any = None, *, passive: bool = True, smoothing: fl
 
 
 def _joined(parts: Sequence[Any], rows: Sequence[int], columns: Sequence[int], count: int = 1) -> Array:
-    """(count, sum of rows, sum of columns): matrices of some states, side by side and one below the other."""
+    """(count, sum of rows, sum of columns): block matrices of some states."""
     rest = iter(parts)
     bands = [np.concatenate([np.reshape(next(rest), (count, m, n)) for n in columns], axis=2) for m in rows]
     return np.concatenate(bands, axis=1)

@@ -21,21 +21,22 @@ from kinetree.stages.function import Function
 def wrap(function: Function, model: Model, **fixed: Any) -> Wrap:
     """The function of one model as a function of tensors.
 
-    It takes the arguments of `function` after the model, by position or by name, `parameters` and `gravity`
-    too; leading axes are batches and broadcast. Every tensor can be differentiated by, to any order. q is a
-    tensor of nq numbers like any other, and derivatives are those by its numbers.
+    It takes the arguments of `function` after the model, by position or by name, including `parameters` and
+    `gravity`; leading axes are batch axes and broadcast. It can be differentiated with respect to every
+    tensor, to any order. q is a plain tensor of nq numbers, and derivatives are with respect to these
+    numbers.
 
     Args:
         function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
         model: the robot.
-        fixed: arguments that calls need not give: options (`frame="tool"`), but arrays too (`dt=0.01`).
+        fixed: arguments fixed for all calls: options (`frame="tool"`), and also arrays (`dt=0.01`).
     """
     needed("torch", "kt.torch")
     return Wrap(function, model, fixed)
 
 
 class Wrap:
-    """What `wrap` returns; it can be pickled, and be part of a module."""
+    """The result of `wrap`; it can be pickled, and be part of a module."""
 
     def __init__(self, function: Function, model: Model, fixed: dict[str, Any]):
         from torch.compiler import allow_in_graph
@@ -43,7 +44,7 @@ class Wrap:
         from kinetree.bridges.torch_operator import TorchFunction
 
         inner = TorchFunction(function, model, fixed)
-        # what torch.compile does not look into, since it is one operator
+        # opaque to torch.compile: one operator
         self.opaque = allow_in_graph(lambda *args, **keywords: inner(*args, **keywords))
         self.given = function, model, fixed
         update_wrapper(self, inner, assigned=("__module__", "__name__", "__doc__"), updated=())

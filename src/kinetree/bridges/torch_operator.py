@@ -1,6 +1,6 @@
-"""The operator by which PyTorch knows functions of a model: one for all of them, given the name of a job.
+"""The PyTorch operator for functions of a model: one for all of them, given the name of a job.
 
-Its gradient is the operator again, for the job of the vjp: so derivatives of any order are kernels.
+Its gradient is the operator again, for the job of the vjp. So derivatives of any order are kernels.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class TorchFunction(Wrapped):
 
 
 def name_of(job: Job) -> str:
-    """The name of a job: the same in every process, as programs that PyTorch keeps on disk need it."""
+    """The name of a job: the same in every process, as programs that PyTorch caches on disk require."""
     if job not in _names:
         kernel = Cpu().executable(job)
         facts = f"{job.model.name}\0{kernel.artifact.description}\0{kernel.text('one')}".encode()
@@ -80,7 +80,7 @@ torch.library.define(OPERATOR, "(str name, Tensor[] arrays) -> Tensor[]", tags=t
 
 @torch.library.impl(OPERATOR, ("CPU", "CUDA"))
 def _run(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
-    """The results of a job; each array has the batch axes of all, or none."""
+    """The results of a job; each array has the common batch axes, or none."""
     job = job_of(name)
     if arrays[0].is_cuda:
         found = Cuda().executable(job)(*(a.detach().contiguous() for a in arrays))
@@ -93,7 +93,7 @@ def _run(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
 
 @torch.library.register_fake(OPERATOR)
 def _empty(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
-    """Room for the results."""
+    """Uninitialised results."""
     job = job_of(name)
     batch = batch_of(job, [a.shape for a in arrays])
     return [arrays[0].new_empty((*batch, *core)) for core in job.shapes[1]]
@@ -104,7 +104,7 @@ call = torch.ops.kinetree.call.default
 
 @torch.library.impl(OPERATOR, "Batched")
 def _mapped(name: str, arrays: Sequence[Tensor]) -> list[Tensor]:
-    """The batching rule of `torch.autograd.grad(..., is_grads_batched=True)`, which is not torch.func's."""
+    """The batching rule of `torch.autograd.grad(..., is_grads_batched=True)`, other than torch.func's."""
     mapped = [_is_mapped(a) for a in arrays]
     level = _level(arrays[mapped.index(True)])
     plain = [torch._remove_batch_dim(a, level, 1, 0) if more else a for a, more in zip(arrays, mapped)]
@@ -116,12 +116,12 @@ _is_mapped = torch._C._functorch.is_legacy_batchedtensor
 
 
 def _level(array: Tensor) -> int:
-    """The level of the batch axis that a tensor hides: threads of autograd do not know the current one."""
+    """The level of the batch axis hidden in a tensor: autograd threads do not know the current one."""
     return next(k for k in range(1, 64) if not _is_mapped(torch._remove_batch_dim(array, k, 1, 0)))
 
 
 def _aligned(job: Job, arrays: Sequence[Tensor], mapped: Sequence[bool]) -> list[Tensor]:
-    """Arrays, some of which have one more axis in front, with the batch axes of all, or none."""
+    """Arrays, some with one more leading axis, aligned to the common batch axes, or none."""
     shapes = widened(job, [tuple(a.shape) for a in arrays], mapped)
     return [a if s is None else a.reshape(s[0]).expand(s[1]) for a, s in zip(arrays, shapes, strict=True)]
 
@@ -167,7 +167,7 @@ class Call(torch.autograd.Function):
         return results, (0,) * len(results)
 
 
-# PyTorch asks for it at every call
+# precomputed: PyTorch inspects it at every call
 Call.forward.__signature__ = inspect.signature(Call.forward)  # type: ignore[attr-defined]
 
 

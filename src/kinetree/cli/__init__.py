@@ -1,9 +1,9 @@
-"""The command `kinetree`: one file per command, one contract for all of them.
+"""The command `kinetree`: one module per command, one contract for all of them.
 
-A command is a module with `SUMMARY`, `DESCRIPTION`, `EXAMPLES`, `configure(parser)`, `run(options)`, which
-returns the exit status. It prints results to standard output, and errors as one line to standard error,
-under `--json` also as `{"error": ...}` to standard output.
-Exit status: 0 good, 1 the robot or its file is at fault, 2 the command is at fault.
+A command is a module with `SUMMARY`, `DESCRIPTION`, `EXAMPLES`, `configure(parser)` and `run(options)`, which
+returns the exit status. Results go to standard output, errors to standard error as one line. With `--json`,
+errors also go to standard output as `{"error": ...}`.
+Exit status: 0 success, 1 problem in the robot or its file, 2 usage error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kinetree.errors import KinetreeError
 
 
 class Command(Protocol):
-    """What the module of a command holds."""
+    """What the module of a command provides."""
 
     SUMMARY: str
     DESCRIPTION: str
@@ -53,12 +53,12 @@ MODULES = (
 )  # fmt: skip
 COMMANDS: dict[str, Command] = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
-STATUSES = "exit status: 0 good, 1 the robot or its file is at fault, 2 the command is"
+STATUSES = "exit status: 0 success, 1 problem in the robot or its file, 2 usage error"
 WIDTH = 80  # columns of the help
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line."""
+    """An argument parser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         raise Misuse(f"{self.prog}: {message}. See: {self.prog} --help")
@@ -68,12 +68,12 @@ def parser() -> Parser:
     """The parser of the whole command line."""
     top = Parser(
         prog="kinetree",
-        description="Rigid multibody dynamics of the robot in a file.",
-        epilog="FILE is a robot file (URDF, MJCF, SDF, USD or kinetree JSON), - for standard input, or a\n"
-        f"robot of the zoo, such as zoo:puma560.\n{STATUSES}",
+        description="Rigid multibody dynamics of robots from files.",
+        epilog="FILE is a robot file (URDF, MJCF, SDF, USD or kinetree JSON), - for standard\n"
+        f"input, or a robot of the zoo, such as zoo:puma560.\n{STATUSES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="store_true", help="print the version and stop")
+    top.add_argument("--version", action="store_true", help="print the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, command in COMMANDS.items():
         sub = commands.add_parser(
@@ -84,7 +84,7 @@ def parser() -> Parser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)
-        sub.add_argument("--traceback", action="store_true", help="on an error, print where it was raised")
+        sub.add_argument("--traceback", action="store_true", help="print the traceback of an error")
     return top
 
 
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = dispatch(arguments)
         sys.stdout.flush()
         return status
-    except SystemExit as stop:  # argparse leaves this way after --help
+    except SystemExit as stop:  # how argparse exits after --help
         return stop.code if isinstance(stop.code, int) else MISUSE
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)
@@ -107,12 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KinetreeError as fault:
         return complain(str(fault), FINDINGS, arguments, fault)
     except Exception as fault:
-        hint = "This is a fault of kinetree; --traceback shows where."
+        hint = "This is a bug in kinetree; --traceback shows where."
         return complain(f"{type(fault).__name__}: {fault}. {hint}", INTERNAL, arguments, fault)
 
 
 def dispatch(arguments: list[str]) -> int:
-    """Read the arguments and run the command that they name."""
+    """Parse the arguments and run the command they name."""
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         hint = closest(arguments[0], COMMANDS) or f"Commands: {', '.join(COMMANDS)}."
         raise Misuse(f"there is no command '{printable(arguments[0])}'. {hint}")
@@ -133,7 +133,7 @@ def dispatch(arguments: list[str]) -> int:
 def complain(
     message: str, status: int, arguments: Sequence[str] = (), fault: Exception | None = None
 ) -> int:
-    """Print one line on standard error, after the traceback, and JSON on standard output, if asked for."""
+    """Print one line to standard error; if asked for, the traceback first and JSON to standard output."""
     if "--traceback" in arguments:
         traceback.print_exc()
     line = " ".join(printable(message).split())

@@ -1,4 +1,4 @@
-"""`kinetree bench`: how fast this robot is on this computer, beside what else is installed."""
+"""`kinetree bench`: time a robot's dynamics on this computer, next to Pinocchio and MuJoCo."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kinetree.errors import KinetreeError
 if TYPE_CHECKING:
     from kinetree.model import Model
 
-SUMMARY = "how fast this robot is on this computer, beside what else is installed"
-DESCRIPTION = """Compile the dynamics of this robot and time them: a batch of states, and one state at a time
-from Python. Pinocchio and MuJoCo are timed beside them if they are installed and can hold the robot."""
+SUMMARY = "time the dynamics of a robot, next to Pinocchio and MuJoCo"
+DESCRIPTION = """Compile the dynamics of a robot and time them: on a batch of states, and one state at a time
+from Python. Pinocchio and MuJoCo are timed as well if they are installed and can represent the robot."""
 EXAMPLES = """  kinetree bench panda.urdf
   kinetree bench zoo:humanoid --batch 1024 --dtype float32
   kinetree bench zoo:puma560 --json"""
@@ -31,24 +31,26 @@ FUNCTIONS = {
     "inverse_dynamics": "qvx", "forward_dynamics": "qvx", "mass_matrix": "q", "coriolis_matrix": "qv",
     "christoffel_symbols": "q",
 }  # fmt: skip
-MEMORY = 64 << 20  # bytes of results that one batch may fill
+MEMORY = 64 << 20  # most bytes of results per batch
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
     count = source.within(int, 1, math.inf, "a whole number from 1 up")
-    batch = "states at once (default 4096)"
+    batch = "states per batch (default 4096)"
     parser.add_argument("--batch", type=count, default=4096, metavar="N", help=batch)
-    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default: float64")
+    dtype = "floating-point type (default float64)"
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help=dtype)
     seconds = source.within(float, 1e-300, 60.0, "a time between 0 and 60 s")
-    parser.add_argument("--seconds", type=seconds, default=0.2, metavar="S", help="per figure (default 0.2)")
-    parser.add_argument("--json", action="store_true", help="print JSON; times in seconds")
+    each = "time per measurement (default 0.2)"
+    parser.add_argument("--seconds", type=seconds, default=0.2, metavar="S", help=each)
+    parser.add_argument("--json", action="store_true", help="print JSON (times in seconds)")
 
 
 def run(options: argparse.Namespace) -> int:
     model = source.read(options)
     if model.nv == 0:
-        raise KinetreeError(f"'{model.name}' has no degree of freedom: there is nothing to time")
+        raise KinetreeError(f"'{model.name}' has no degrees of freedom: there is nothing to time")
     result = measure(model, options)
     if options.json:
         print(json.dumps(result, indent=2))
@@ -58,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
-    """Every figure as plain data, times in seconds."""
+    """All measurements as plain data, times in seconds."""
     import numpy as np
 
     from kinetree.cli.peers import peers
@@ -80,7 +82,7 @@ def measure(model: Model, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def figures(model: Model, name: str, arrays: list, others: list, options: Any) -> dict[str, Any]:
-    """What was measured of one function: kinetree on a batch and on one state, the others on one state."""
+    """The measurements of one function: kinetree on a batch and on one state, and the other libraries."""
     import numpy as np
 
     import kinetree as kt
@@ -110,7 +112,7 @@ def figures(model: Model, name: str, arrays: list, others: list, options: Any) -
 
 
 def processor() -> str:
-    """What the system calls its processor."""
+    """The name of the processor, as the system reports it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as facts:
             return next(line.split(":", 1)[1].strip() for line in facts if line.startswith("model name"))
@@ -119,7 +121,7 @@ def processor() -> str:
 
 
 def write(style: Style, model: Model, result: dict[str, Any]) -> None:
-    """Print the figures as two tables: batches, and calls of one state."""
+    """Print the measurements as two tables: batches, and calls on one state."""
     threads, names, rows = result["threads"], list(result["peers"]), result["functions"]
     print(f"{style.bold(printable(model.name))}, {plural(model.nv, 'degree')} of freedom, {result['dtype']}")
     print(style.dim(f"{result['processor']}, {plural(threads, 'thread')}") + "\n")

@@ -1,4 +1,4 @@
-"""`kinetree check`: what is wrong with a robot file, where, and how much it matters."""
+"""`kinetree check`: find problems in robot files, where they are, and how much they matter."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from kinetree.errors import KinetreeError
 if TYPE_CHECKING:
     from kinetree.io.report import Finding
 
-SUMMARY = "what is wrong with robot files, where, and how much it matters"
-DESCRIPTION = """Read robot files and list what is wrong. An error leaves no model; a warning makes its
-dynamics wrong or singular; a note is worth knowing. The exit status is 1 if there is an error or
-a warning; with --fix, if one is left."""
+SUMMARY = "find problems in robot files, and repair them"
+DESCRIPTION = """Read robot files and list their problems. With an error there is no model; with a warning its
+dynamics is wrong or singular; a note is worth knowing. The exit status is 1 if there is an error or a
+warning, or with --fix, if one remains."""
 EXAMPLES = """  kinetree check panda.urdf
   kinetree check --level warning --json *.urdf
   kinetree check --fix --output repaired.urdf hand.urdf"""
 
 LEVELS = ("error", "warning", "note")
-CLEAN = {"error": "no errors", "warning": "no errors or warnings", "note": "nothing to say"}
-PLACES = 4  # shown for each rule, unless all are asked for
+CLEAN = {"error": "no errors", "warning": "no errors or warnings", "note": "no findings"}
+PLACES = 4  # shown per rule without --all
 
 
 class Checked(NamedTuple):
-    """What was found in a file, and what --fix made of it: a repaired file and what is left, or why not."""
+    """The findings of a file and the outcome of --fix: the repaired file and what remains, or the failure."""
 
     path: Path
     findings: list[Finding]
@@ -47,26 +47,26 @@ class Checked(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="robot file, or - for standard input")
-    level = "list this and more severe ones (default: note)"
+    level = "list findings from this severity up (default: note)"
     parser.add_argument("--level", choices=LEVELS, default="note", help=level)
-    every = f"list every place, not only {PLACES} of each kind"
+    every = f"list every place, not just the first {PLACES} of each rule"
     parser.add_argument("--all", action="store_true", help=every)
-    beside = "write NAME.repaired.SUFFIX beside each repairable FILE"
+    beside = "write NAME.repaired.SUFFIX next to each repairable FILE"
     parser.add_argument("--fix", action="store_true", help=beside)
-    one = "with --fix and one FILE: the file to write"
+    one = "with --fix and a single FILE: the file to write"
     parser.add_argument("--output", metavar="PATH", type=Path, help=one)
-    parser.add_argument("--force", action="store_true", help="with --fix: write over a file that exists")
+    parser.add_argument("--force", action="store_true", help="with --fix: overwrite existing files")
     parser.add_argument("--json", action="store_true", help="print JSON")
     configure_reach(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.output and not (options.fix and len(options.files) == 1):
-        raise Misuse("--output goes with --fix and exactly one FILE")
+        raise Misuse("--output needs --fix and exactly one FILE")
     if zoo := [file for file in options.files if file.startswith(ZOO)]:
-        raise Misuse(f"'{zoo[0]}' is not a file; the robots of the zoo need no check")
+        raise Misuse(f"'{zoo[0]}' is not a file; robots of the zoo need no check")
     if STANDARD_INPUT in options.files and options.fix and not options.output:
-        raise Misuse("--fix writes beside FILE, which standard input does not allow: give --output")
+        raise Misuse("--fix writes next to FILE; for standard input, give --output")
     paths = [Path(file) if file == STANDARD_INPUT else existing(file) for file in options.files]
     checked = [check(path, options) for path in progress(paths, len(paths), "checking")]
     shown = LEVELS[: LEVELS.index(options.level) + 1]
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check(path: Path, options: argparse.Namespace) -> Checked:
-    """Lint one file and, if it was asked for, write the repaired one."""
+    """Lint one file and, with --fix, write the repaired one."""
     from kinetree.io.files import write_text
     from kinetree.io.fix import fix
     from kinetree.io.lint import lint
@@ -89,7 +89,7 @@ def check(path: Path, options: argparse.Namespace) -> Checked:
         return Checked(path, findings)
     target = options.output or path.with_suffix(f".repaired{path.suffix}")
     if os.path.lexists(target) and not options.force:
-        raise Misuse(f"'{target}' exists; --force writes over it, --output names another file")
+        raise Misuse(f"'{target}' exists: use --force to overwrite it, or --output to write elsewhere")
     try:
         text, _ = fix(document, package_dirs=options.package_dir, include_dirs=options.include_dir)
     except KinetreeError as fault:
@@ -102,7 +102,7 @@ def check(path: Path, options: argparse.Namespace) -> Checked:
 
 
 def as_json(checked: Checked, shown: tuple[str, ...]) -> dict[str, Any]:
-    """Plain data of one file."""
+    """The result for one file as plain data."""
     data: dict[str, Any] = {
         "file": str(checked.path),
         "findings": [{**f.to_dict(), "fixable": f.fixable} for f in checked.findings if f.severity in shown],
@@ -116,7 +116,7 @@ def as_json(checked: Checked, shown: tuple[str, ...]) -> dict[str, Any]:
 
 
 def write(style: Style, checked: list[Checked], shown: tuple[str, ...], options: argparse.Namespace) -> None:
-    """Print what was found, file by file and rule by rule, the most severe first."""
+    """Print the findings, file by file and rule by rule, the most severe first."""
     paint = {"error": style.bad, "warning": style.doubtful, "note": style.dim}
     for each in checked:
         rules: dict[tuple[int, str], list[Finding]] = {}
@@ -146,6 +146,6 @@ def write(style: Style, checked: list[Checked], shown: tuple[str, ...], options:
 
 
 def summary(findings: list[Finding]) -> str:
-    """How many findings of each severity."""
+    """The number of findings of each severity."""
     count = Counter(f.severity for f in findings)
     return ", ".join(plural(count[level], level) for level in LEVELS if count[level]) or "no findings"

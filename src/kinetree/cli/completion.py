@@ -1,4 +1,4 @@
-"""`kinetree completion`: a script that lets a shell complete commands, options and robots of the zoo."""
+"""`kinetree completion`: a shell script that completes commands, options and robots of the zoo."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 from kinetree.cli.source import ZOO, robots
 from kinetree.cli.status import OK
 
-SUMMARY = "a script with which a shell completes what is typed"
+SUMMARY = "print a shell completion script"
 DESCRIPTION = """Print a script that completes commands, options, their values and robots of the zoo. Load
-it in the start file of the shell."""
+it in your shell's startup file."""
 EXAMPLES = """  eval "$(kinetree completion bash)"        # in ~/.bashrc
   eval "$(kinetree completion zsh)"         # in ~/.zshrc
   kinetree completion fish | source         # in config.fish"""
@@ -53,7 +53,7 @@ ZSH = "autoload -Uz bashcompinit && bashcompinit\n"
 
 
 class Option(NamedTuple):
-    """An option of a command, with the values it may have and what it is for."""
+    """An option of a command, with its possible values and its help text."""
 
     name: str
     values: tuple[str, ...]
@@ -61,7 +61,7 @@ class Option(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SHELLS), help="the shell that will read it")
+    parser.add_argument("shell", choices=tuple(SHELLS), help="the shell to complete in")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def commands() -> dict[str, tuple[str, list[Option]]]:
-    """What each command is for, and its options."""
+    """The summary and the options of each command."""
     from kinetree.cli import COMMANDS, parser
 
     (known,) = (a.choices for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
@@ -99,7 +99,7 @@ def bash() -> str:
 
 
 def zsh() -> str:
-    """The script for zsh, which reads that of bash."""
+    """The script for zsh, which runs the bash script."""
     return ZSH + bash()
 
 

@@ -1,4 +1,4 @@
-"""`kinetree convert`: a robot from one file format into another."""
+"""`kinetree convert`: convert a robot from one file format to another."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kinetree.cli import source
 from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import printable
 
-SUMMARY = "a robot from one file format into another"
-DESCRIPTION = """Read a robot and write it to OUT in the format that its ending names: .urdf, .xml, .mjcf,
-.sdf or .json. What a format cannot say is an error that names it: nothing is lost in silence."""
+SUMMARY = "convert a robot from one file format to another"
+DESCRIPTION = """Read a robot and write it to OUT in the format given by its extension: .urdf, .xml, .mjcf,
+.sdf or .json. Anything the format cannot express is an error that names it: nothing is lost silently."""
 EXAMPLES = """  kinetree convert panda.urdf panda.xml
   kinetree convert humanoid.xml humanoid.sdf
   kinetree convert zoo:puma560 puma.urdf --force"""
@@ -22,7 +22,7 @@ EXAMPLES = """  kinetree convert panda.urdf panda.xml
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
     parser.add_argument("output", metavar="OUT", type=Path, help="the file to write")
-    parser.add_argument("--force", action="store_true", help="write over a file that exists")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     import kinetree as kt
 
     if os.path.lexists(options.output) and not options.force:
-        raise Misuse(f"'{options.output}' exists; --force writes over it")
+        raise Misuse(f"'{options.output}' exists: use --force to overwrite it")
     model = source.read(options)
     try:
         path = kt.save(model, options.output)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from kinetree.model import Model
     from kinetree.motion import Trajectory
 
-SUMMARY = "everything on one robot file: quantities, a race, a motion, control"
-DESCRIPTION = """Take a robot file (a 7-axis arm that comes with the library, or yours) all the way: load and
-report it, compute every quantity once, check the laws of mechanics on the numbers, race 100,000 states,
-simulate 10 s with the energy audit, close a control loop, and save data and plots."""
+SUMMARY = "run the whole library on one robot, from dynamics to control"
+DESCRIPTION = """Run the whole library on one robot (yours, or the 7-axis arm that comes with the library):
+load and report it, compute every quantity once, check the laws of mechanics on the numbers, time 100,000
+states, simulate 10 s with an energy audit, close a control loop, and save data and plots."""
 EXAMPLES = """  kinetree demo
   kinetree demo panda.urdf --output panda-demo
   kinetree demo zoo:puma560 --seed 7"""
@@ -38,10 +38,10 @@ SMALL = 8  # matrices up to this size are printed as numbers
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser, optional=True)
-    parser.add_argument("--seed", type=int, default=1, help="of the random states (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random states (default 1)")
     parser.add_argument(
         "--output", type=Path, default=Path("kinetree-demo"), metavar="DIR",
-        help="where data and plots go (default: kinetree-demo)",
+        help="folder for data and plots (default: kinetree-demo)",
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     file = options.file or str(robots.path("arm7.urdf"))
     model = source.read(argparse.Namespace(**{**vars(options), "file": file}))
     if model.nv == 0:
-        raise KinetreeError(f"'{model.name}' has no degree of freedom: nothing in it can move")
+        raise KinetreeError(f"'{model.name}' has no degrees of freedom: nothing in it can move")
     folder = made(options.output)
     style, rng = Style(sys.stdout), np.random.default_rng(options.seed)
     heading(style, 1, "The robot")
@@ -71,13 +71,13 @@ def run(options: argparse.Namespace) -> int:
     motion, good = free_motion(style, model)
     heading(style, 5, "A control loop")
     tracked = control(style, model)
-    heading(style, 6, "What was saved")
+    heading(style, 6, "Saved files")
     saved += [motion.save(folder / "motion.npz"), motion[::10].save(folder / "motion.csv")]
     saved += [tracked.save(folder / "tracking.npz"), *drawings(style, model, motion, tracked, folder)]
     print(indent("\n".join(printable(path) for path in saved if path)))
     shapes = f" --shapes {printable(saved[0])}" if saved[0].suffix != ".npz" else ""
     print(f"\n  To see it move:\n    kinetree view {printable(folder / 'motion.npz')}{shapes}")
-    print(f"\n{duration(time.perf_counter() - begin)} in all; compiled code is cached for the next time")
+    print(f"\n{duration(time.perf_counter() - begin)} in total; compiled code is cached for the next run")
     if broken or not good:
         print(style.bad(f"{plural(broken, 'law')} broken" if broken else "the energy audit does not add up"))
         return FINDINGS
@@ -86,16 +86,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def made(folder: Path) -> Path:
-    """The folder, which is there when this returns."""
+    """The folder, created if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise Misuse(f"--output '{folder}' cannot be made: {fault.strerror}") from None
+        raise Misuse(f"--output '{folder}' cannot be created: {fault.strerror}") from None
     return folder
 
 
 def copied(file: str, folder: Path) -> Path:
-    """The robot file beside the results."""
+    """A copy of the robot file next to the results."""
     target = folder / Path(file).name
     return target if target.exists() and target.samefile(file) else Path(shutil.copyfile(file, target))
 
@@ -106,7 +106,7 @@ def heading(style: Style, number: int, title: str) -> None:
 
 
 def quantities(style: Style, model: Model, rng: np.random.Generator) -> int:
-    """Compute every function of a model in one state; returns how many laws the numbers break."""
+    """Compute every function of a model in one state; return how many laws are broken."""
     import numpy as np
 
     import kinetree as kt
@@ -141,7 +141,7 @@ def quantities(style: Style, model: Model, rng: np.random.Generator) -> int:
         print(style.bold("Mass matrix") + " M(q), kg m^2\n")
         rows = [[f"{x:.4f}" for x in row] for row in kt.mass_matrix(model, q)]
         print(indent(table(rows, align=">")) + "\n")
-    print(style.bold("Laws") + " that these numbers obey, with the relative error\n")
+    print(style.bold("Laws") + " that these numbers obey, with relative errors\n")
     found = laws(model, q, v, a)
     rows = []
     for law in found:
@@ -152,7 +152,7 @@ def quantities(style: Style, model: Model, rng: np.random.Generator) -> int:
 
 
 def race(style: Style, model: Model, rng: np.random.Generator) -> None:
-    """Time compiled code over many states, beside the same bodies in plain Python and other libraries."""
+    """Time compiled code over many states, next to the same algorithm in plain Python and other libraries."""
     import numpy as np
 
     import kinetree as kt
@@ -182,14 +182,14 @@ def race(style: Style, model: Model, rng: np.random.Generator) -> None:
         rows.append(row)
     header = ["", "flops", "time", "Mio/s", "Python*", *(f"{peer.name}*" for peer in others)]
     print(indent(table(rows, header, "<>")))
-    print(f"\n  {plural(thread_limit(), 'thread')}, float64. * from the time of single calls:"
-          f" Python is the same\n  algorithm, interpreted.")  # fmt: skip
+    print(f"\n  {plural(thread_limit(), 'thread')}, float64. * extrapolated from single calls;"
+          f" Python is the\n  same algorithm, interpreted.")  # fmt: skip
     if others:
         print(f"  Largest difference from {' and '.join(p.name for p in others)}: {apart:.0e} of the result.")
 
 
 def free_motion(style: Style, model: Model) -> tuple[Trajectory, bool]:
-    """Let the robot go, and account for its energy; False if the account does not close."""
+    """Release the robot and audit its energy; False if the audit does not add up."""
     import numpy as np
 
     import kinetree as kt
@@ -207,28 +207,28 @@ def free_motion(style: Style, model: Model) -> tuple[Trajectory, bool]:
         row = [run.t[k], run.kinetic_energy[k], run.potential_energy[k], energy[k]]
         work = energy[k] - energy[0] - error[k]
         rows.append([*(f"{x:.3f}" for x in row), f"{work:.3f}", f"{error[k]:.1e}"])
-    header = ["time s", "kinetic J", "potential J", "total J", "work J", "left over J"]
+    header = ["time s", "kinetic J", "potential J", "total J", "work J", "residual J"]
     print(indent(table(rows, header, ">")))
     scale = float(np.ptp(run.kinetic_energy)) or 1.0
     drift = float(np.ptp(lossless.energy)) / scale
     left = float(np.abs(error).max()) / scale
-    print(f"\n  {len(run.t) - 1:,} steps in {duration(seconds)} with compiling (rk4)."
-          f" Work: damping and friction of the\n  joints. Left over at most {left:.0e} of the energy that"
-          f" moves. Without losses, the\n"
-          f"  variational integrator keeps the energy within {drift:.0e} of it.")  # fmt: skip
-    allowed = 0.1 if np.any(model.friction) else 1e-3  # dry friction jumps between the records
+    print(f"\n  {len(run.t) - 1:,} steps in {duration(seconds)} including compilation (rk4)."
+          f" Work is that of joint\n  damping and friction. The residual is at most {left:.0e} of the range"
+          f" of the kinetic\n  energy. Without losses, the variational integrator keeps the energy\n"
+          f"  within {drift:.0e} of that range.")  # fmt: skip
+    allowed = 0.1 if np.any(model.friction) else 1e-3  # dry friction jumps between records
     return run, left < allowed and not run.failed
 
 
 def bend(model: Model) -> np.ndarray:
-    """A posture that is not at rest, as a step from neutral: every joint a little bent, within its limits."""
+    """A posture away from equilibrium, as a step from neutral: every joint slightly bent, within limits."""
     import numpy as np
 
     return np.clip(0.3 + 0.4 * np.cos(np.arange(model.nv)), model.limits.lower, model.limits.upper)
 
 
 def control(style: Style, model: Model) -> Trajectory:
-    """Computed torque along a wave in every joint, from a wrong start."""
+    """Computed-torque control along a wave in every joint, starting off the path."""
     import numpy as np
 
     import kinetree as kt
@@ -238,7 +238,7 @@ def control(style: Style, model: Model) -> Trajectory:
 
     @kt.function("t, q, v -> tau, error(nv)")
     def track(model: Model, t: Any, q: Any, v: Any) -> Any:
-        """tau = M (a_d + 20 (v_d - v) + 100 e) + C v + g, less what the joints do by themselves."""
+        """tau = M (a_d + 20 (v_d - v) + 100 e) + C v + g, less the passive joint forces."""
         e = model.difference(q, model.integrate(home, side * (1 - kt.ops.cos(t))))
         a = side * kt.ops.cos(t) + 20.0 * (side * kt.ops.sin(t) - v) + 100.0 * e
         return kt.inverse_dynamics(model, q, v, a) - kt.passive_force(model, q, v), e
@@ -250,10 +250,10 @@ def control(style: Style, model: Model) -> Trajectory:
     seconds = time.perf_counter() - begin
     error = np.linalg.norm(run.extra["error"], axis=-1)
     print("  Computed torque, written as a function of the model in three lines and compiled\n"
-          "  into the time loop: every joint follows a wave, from a wrong start.\n")  # fmt: skip
+          "  into the time loop: every joint follows a wave, starting off the path.\n")  # fmt: skip
     rows = [[f"{run.t[k]:.1f}", f"{error[k]:.2e}"] for k in np.linspace(0, len(run.t) - 1, 6).astype(int)]
-    print(indent(table(rows, ["time s", "distance from the goal, rad or m"], ">")))
-    print(f"\n  {len(run.t) - 1:,} steps of simulation and control in {duration(seconds)} with compiling")
+    print(indent(table(rows, ["time s", "tracking error, rad or m"], ">")))
+    print(f"\n  {len(run.t) - 1:,} steps with control in {duration(seconds)} including compilation")
     return run
 
 

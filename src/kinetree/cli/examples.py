@@ -1,4 +1,4 @@
-"""`kinetree examples`: the examples that come with the library, to list, to read and to run."""
+"""`kinetree examples`: list, print and run the examples that come with the library."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from textwrap import wrap
 from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import closest, printable, table
 
-SUMMARY = "short programs to read, to run and to start from"
-DESCRIPTION = """List the examples; with a NAME, print its text, or run it. Some need packages that kinetree
-does not bring along."""
+SUMMARY = "list, print and run the example programs"
+DESCRIPTION = """List the examples; with a NAME, print its source or run it. Some need packages that are not
+installed with kinetree."""
 EXAMPLES = """  kinetree examples
   kinetree examples crane > crane.py
   kinetree examples crane --run"""
@@ -23,8 +23,8 @@ WIDTH = 80
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="which one (default: list them)")
-    parser.add_argument("--run", action="store_true", help="run it", dest="runs")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the example (default: list all)")
+    parser.add_argument("--run", action="store_true", help="run the example", dest="runs")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def examples() -> dict[str, Path]:
-    """The examples by name: in the package, or in the repository that it is used from."""
+    """The examples by name: in the package, or in the repository it is used from."""
     package = Path(__file__).parents[1]
     for folder in (package / "examples", package.parents[1] / "examples"):
         if folder.is_dir():
@@ -57,7 +57,7 @@ def examples() -> dict[str, Path]:
 
 
 def summary(path: Path) -> str:
-    """The first sentence of an example."""
+    """The first line of an example's docstring."""
     return (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0]
 
 

@@ -1,4 +1,4 @@
-"""`kinetree export`: the dynamics of one robot as C99 that needs nothing else."""
+"""`kinetree export`: the dynamics of one robot as self-contained C99."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kinetree.cli.text import closest, printable
 if TYPE_CHECKING:
     from kinetree.model import Model
 
-SUMMARY = "the dynamics of this robot as C99"
-DESCRIPTION = """Write a C99 header, a C99 source and a self-test with the dynamics of this robot: no heap, no
-globals, no library but that of C."""
+SUMMARY = "export the dynamics of a robot as C99"
+DESCRIPTION = """Write a C99 header, a C99 source and a self-test with the dynamics of a robot: no heap, no
+globals, no library but the C standard library."""
 EXAMPLES = """  kinetree export panda.urdf
   kinetree export zoo:puma560 --function mass_matrix --output build
   kinetree export zoo:puma560 --function jacobian --frame flange --prefix puma"""
@@ -26,14 +26,16 @@ DEFAULT = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
-    chosen = f"what to export; may be repeated (default: {', '.join(DEFAULT)})"
+    chosen = f"function to export; may be repeated (default: {', '.join(DEFAULT)})"
     parser.add_argument("--function", action="append", metavar="NAME", help=chosen)
-    frame = "for functions of a frame: a frame or a body of the robot"
+    frame = "frame or body, for functions that take one"
     parser.add_argument("--frame", metavar="NAME", help=frame)
-    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default float64")
-    parser.add_argument("--cmake", action="store_true", help="with a CMakeLists.txt for a static library")
-    parser.add_argument("--prefix", metavar="WORD", help="of all names in C (default: the name of the robot)")
-    where = "where to write (default: here)"
+    dtype = "floating-point type (default float64)"
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help=dtype)
+    cmake = "also write a CMakeLists.txt for a static library"
+    parser.add_argument("--cmake", action="store_true", help=cmake)
+    parser.add_argument("--prefix", metavar="WORD", help="prefix of all C names (default: the robot's name)")
+    where = "output folder (default: the current one)"
     parser.add_argument("--output", type=Path, default=Path(), metavar="DIR", help=where)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -44,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.function or DEFAULT))
     functions = [chosen(name, options.frame) for name in names]
     if options.prefix is not None and not (options.prefix.isidentifier() and options.prefix.isascii()):
-        raise Misuse(f"--prefix '{options.prefix}' cannot begin a name in C; use letters, digits and _")
+        raise Misuse(f"--prefix '{options.prefix}' cannot begin a C name; use letters, digits and _")
     model = source.read(options)
     check_frame(model, options.frame)
     try:
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
-    """The function with this name and its options; Misuse if there is none, or if an option is missing."""
+    """The function with this name and its options; Misuse if it does not exist or needs a missing option."""
     import kinetree
     from kinetree.names import MODULE_OF
     from kinetree.stages import Function
@@ -76,7 +78,7 @@ def chosen(name: str, frame: str | None) -> tuple[Any, dict[str, Any]]:
     if "frame" not in known[name].options:
         return known[name], {}
     if frame is None:
-        raise Misuse(f"{name} is a function of a frame: give --frame NAME")
+        raise Misuse(f"{name} needs a frame: give --frame NAME")
     return known[name], {"frame": frame}
 
 

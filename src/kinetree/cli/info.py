@@ -1,4 +1,4 @@
-"""`kinetree info`: the tree of a robot, its masses, its degrees of freedom, and what moves together."""
+"""`kinetree info`: the tree of a robot, its masses, degrees of freedom and coupled groups."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kinetree.cli.text import Style, number, plural, printable, table
 if TYPE_CHECKING:
     from kinetree.model import Model
 
-SUMMARY = "the tree of this robot, its masses, its degrees of freedom, its groups"
-DESCRIPTION = """Print the tree of a robot: bodies and joints, where the coordinates of a joint stand in
-q and v, masses, and the groups of bodies that one set of coordinates moves (mimic joints, geared rotors)."""
+SUMMARY = "show the tree, masses and degrees of freedom of a robot"
+DESCRIPTION = """Print the tree of a robot: bodies and joints, the indices of each joint in q and v, masses,
+and the groups of bodies that share coordinates (mimic joints, geared rotors)."""
 EXAMPLES = """  kinetree info panda.urdf
   kinetree info zoo:quadruped
   kinetree info zoo:chain:20 --json"""
 
-DEEPEST = 24  # levels of branching that are drawn; beyond them the tree keeps its column
-WIDTH = 80  # columns of sentences
-FRAMES = 12  # names of frames that are printed
+DEEPEST = 24  # levels of branching that are drawn; deeper ones are not indented further
+WIDTH = 80  # columns of text
+FRAMES = 12  # most frame names printed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Group(NamedTuple):
-    """Parts that one set of coordinates moves: bodies by name, how many rotors, how many coordinates."""
+    """Parts that share coordinates: the names of bodies, the number of rotors and of coordinates."""
 
     bodies: list[str]
     rotors: int
@@ -52,7 +52,7 @@ class Group(NamedTuple):
 
 
 def groups(model: Model) -> list[Group]:
-    """The nodes of the tree that hold more than one body, or a rotor."""
+    """The nodes of the tree with more than one body, or with a rotor."""
     from kinetree.model.node import NOTHING
 
     found = []
@@ -90,7 +90,7 @@ def _loop(loop: Any) -> dict[str, Any]:
 
 
 def write(style: Style, model: Model) -> None:
-    """Print the model for a person."""
+    """Print the model as text."""
     from kinetree.model.table import HEADER, loops, passive, row, touching
 
     report = model.report
@@ -127,13 +127,13 @@ def write(style: Style, model: Model) -> None:
 
 
 def tree(style: Style, model: Model) -> Iterator[tuple[str, int]]:
-    """Each body after its parent, with the branches drawn in front of it.
+    """Each body after its parent, prefixed with its branches.
 
-    A body that is its parent's only child stands below it in the same column: a chain is a list.
+    An only child is placed below its parent in the same column, so a chain prints as a list.
     """
     tee, corner = style.glyph("├─ ", "|- "), style.glyph("└─ ", "`- ")
     bar, blank = style.glyph("│  ", "|  "), "   "
-    stack: list[tuple[int, str, str]] = []  # body, what is drawn before it, what before all that it carries
+    stack: list[tuple[int, str, str]] = []  # body, its prefix, the prefix of its descendants
 
     def push(parent: int, margin: str) -> None:
         children = model.children(parent)

@@ -1,4 +1,4 @@
-"""Laws of mechanics that a model obeys in every state, with what is left of each in floating point."""
+"""Laws of mechanics that hold for a model in every state, and their floating-point residuals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import kinetree as kt
 if TYPE_CHECKING:
     from kinetree.model import Model
 
-ROUNDING = 1e-12  # allowed where both sides are computed alike
-DIFFERENCES = 1e-8  # allowed where one side is a quotient of finite differences
-STEP = 1e-3  # seconds; the quotient below is exact to the fourth order in it
+ROUNDING = 1e-12  # allowed where both sides are computed directly
+DIFFERENCES = 1e-8  # allowed where one side is a finite difference
+STEP = 1e-3  # seconds; the finite difference below is of fourth order in it
 
 
 class Law(NamedTuple):
-    """One law: its name, what is left of it relative to its terms, and how much rounding may leave."""
+    """One law: its name, its residual relative to its terms, and the residual allowed for rounding."""
 
     name: str
     residual: float
@@ -27,7 +27,7 @@ class Law(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        return bool(self.residual <= self.allowed)  # a NaN does not hold
+        return bool(self.residual <= self.allowed)  # False for NaN
 
 
 def laws(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Law]:
@@ -42,7 +42,7 @@ def laws(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Law]
     skew = Mdot - 2 * C
 
     def energy(t: float) -> float:
-        """Of the motion with velocity v and acceleration a, at the time t."""
+        """Energy at time t of the motion with velocity v and acceleration a."""
         q_t, v_t = model.integrate(q, t * v), v + t * a
         return kt.kinetic_energy(model, q_t, v_t) + kt.potential_energy(model, q_t)
 
@@ -67,12 +67,12 @@ def laws(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Law]
 
 
 def slope(f: Callable[[float], np.ndarray | float], h: float = STEP) -> np.ndarray | float:
-    """df/dt at t = 0 by central differences of the fourth order."""
+    """df/dt at t = 0 by fourth-order central differences."""
     return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
 
 
 def apart(x: np.ndarray | float, y: np.ndarray | float) -> float:
-    """The largest difference of x and y, relative to the larger of them."""
+    """The largest difference between x and y, relative to the larger one."""
     x, y = np.asarray(x), np.asarray(y)
     size = max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))
     return float(np.abs(x - y).max(initial=0.0) / size) if size > 0 else 0.0

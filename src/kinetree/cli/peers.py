@@ -1,4 +1,4 @@
-"""Pinocchio and MuJoCo holding the same robot: how long a call takes them, and whether they agree."""
+"""The same robot in Pinocchio and MuJoCo: the time of a call, and the difference of the results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-# States of a batch: few enough for the whole batch to find a quiet moment of the computer.
+# States per batch: few enough for some repetition to run undisturbed by other load.
 STATES = 256
 
 
@@ -34,25 +34,25 @@ class Peer(ABC):
 
     @abstractmethod
     def call(self, function: str, state: list[Array]) -> Callable[[], Any] | None:
-        """One call from Python that computes the function in this state; None if there is none."""
+        """A call from Python that computes the function in this state; None if the library has none."""
 
     @abstractmethod
     def result(self, function: str, state: list[Array], found: Any) -> Array:
-        """What that call computed, in the coordinates of kinetree."""
+        """The result of that call in kinetree's coordinates."""
 
     def batch(self, function: str, states: list[Array]) -> Callable[[], Any] | None:
-        """One call that computes a batch on one thread; None if there is none."""
+        """A call that computes a batch on one thread; None if the library has none."""
         return None
 
     def figures(self, function: str, states: list[Array], expected: Array, seconds: float) -> dict | None:
-        """Seconds of a call and per state of a batch, and the difference in state 0; None if it cannot."""
+        """Seconds per call and per state of a batch, and the difference in state 0; None if unsupported."""
         first = [x[0].astype(float) for x in states]
         call = self.call(function, first)
         if call is None:
             return None
         try:
             found = self.result(function, first, call())
-        except (RuntimeError, ValueError):  # such as Pinocchio's aba for mimic joints
+        except (RuntimeError, ValueError):  # e.g. Pinocchio's aba with mimic joints
             return None
         several = [x[:STATES].astype(float) for x in states]
         batch = self.batch(function, several)
@@ -103,7 +103,7 @@ class Pinocchio(Peer):
             return self.maps.tau_back(q, found)
         if function == "forward_dynamics":
             return self.maps.a_back(q, v, found)
-        whole = np.triu(found) + np.triu(found, 1).T  # it fills the upper half
+        whole = np.triu(found) + np.triu(found, 1).T  # crba fills the upper triangle only
         return self.maps.mass_matrix(state[0], whole)
 
     def batch(self, function: str, states: list[Array]) -> Callable[[], Any] | None:
@@ -126,7 +126,7 @@ class Mujoco(Peer):
 
         self.model, self.maps = to_mujoco(model)
         if self.maps.nv_there != model.nv:
-            raise KinetreeError("it holds mimic joints or screws as constraints, which is another problem")
+            raise KinetreeError("it treats mimic joints or screws as constraints: a different problem")
         import mujoco
 
         self.mujoco, self.data = mujoco, mujoco.MjData(self.model)
@@ -156,7 +156,7 @@ class Mujoco(Peer):
 
 
 def peers(model: Model) -> tuple[list[Peer], list[str]]:
-    """The libraries that are installed and hold this robot, and a sentence about each of the others."""
+    """The installed libraries that can represent this robot, and for each of the others the reason."""
     found: list[Peer] = []
     absent: list[str] = []
     for kind in (Pinocchio, Mujoco):

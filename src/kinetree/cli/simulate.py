@@ -1,4 +1,4 @@
-"""`kinetree simulate`: the robot of a file let go, with the energy audit, data and a plot."""
+"""`kinetree simulate`: release a robot and report its motion, with an energy audit, data and a plot."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from kinetree.model import Model
     from kinetree.motion import Trajectory
 
-SUMMARY = "let this robot go: its motion, the energy audit, data and a plot"
-DESCRIPTION = """Simulate the robot from its neutral position, or from the one given, under gravity and the
-passive forces of its joints; report where the energy went, and save the motion."""
+SUMMARY = "simulate a robot: motion, energy audit, data and a plot"
+DESCRIPTION = """Simulate a robot from its neutral position, or from a given state, under gravity and the
+passive forces of its joints. Report where the energy went, and save the motion."""
 EXAMPLES = """  kinetree simulate panda.urdf
   kinetree simulate zoo:arm7 --q joint2=1,joint4=-1.2 --duration 3
   kinetree simulate zoo:double_pendulum --random 7 --output swing.csv
@@ -34,18 +34,19 @@ PLOTS = (".png", ".pdf", ".svg")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
-    positive = source.within(float, 1e-300, 1e6, "a time above 0")
-    parser.add_argument("--duration", type=positive, default=5.0, metavar="S", help="seconds (default 5)")
-    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="of a step (default 0.001)")
-    parser.add_argument("--integrator", choices=INTEGRATORS, default="discrete", help="default: discrete")
-    parser.add_argument("--q", type=values, default={}, metavar="JOINT=X,...", help="where joints start")
-    parser.add_argument("--v", type=values, default={}, metavar="JOINT=X,...", help="how fast they start")
+    positive, length = source.within(float, 1e-300, 1e6, "a time above 0"), "simulated time (default 5)"
+    parser.add_argument("--duration", type=positive, default=5.0, metavar="S", help=length)
+    parser.add_argument("--dt", type=positive, default=1e-3, metavar="S", help="time step (default 0.001)")
+    method = "integrator (default: discrete)"
+    parser.add_argument("--integrator", choices=INTEGRATORS, default="discrete", help=method)
+    parser.add_argument("--q", type=values, default={}, metavar="JOINT=X,...", help="initial positions")
+    parser.add_argument("--v", type=values, default={}, metavar="JOINT=X,...", help="initial velocities")
     parser.add_argument("--random", type=int, metavar="SEED", help="start from a random state")
-    parser.add_argument("--no-passive", action="store_true", help="without damping, friction and springs")
-    parser.add_argument("--no-limits", action="store_true", help="without stops at the limits of joints")
-    motion = f"where the motion goes: {', '.join(DATA)} (default ROBOT.npz)"
+    parser.add_argument("--no-passive", action="store_true", help="no damping, friction and springs")
+    parser.add_argument("--no-limits", action="store_true", help="no stops at the joint limits")
+    motion = f"where to save the motion: {', '.join(DATA)} (default ROBOT.npz)"
     parser.add_argument("--output", metavar="FILE", help=motion)
-    plot = f"where the plot goes: {', '.join(PLOTS)} (default: beside the motion)"
+    plot = f"where to save the plot: {', '.join(PLOTS)} (default: next to the motion)"
     parser.add_argument("--plot", metavar="FILE", help=plot)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     picture = place(options.plot, PLOTS, "--plot")
     model = source.read(options)
     if model.nv == 0:
-        raise KinetreeError(f"'{model.name}' has no degree of freedom: nothing in it can move")
+        raise KinetreeError(f"'{model.name}' has no degrees of freedom: nothing in it can move")
     q, v = start(model, options)
     begin = time.perf_counter()
     run, notes = simulated(model, q, v, options)
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def place(file: str | None, endings: tuple[str, ...], option: str) -> Path | None:
-    """The path that an option names, refused before any work if it has the wrong ending or no folder."""
+    """The path given by an option; a wrong extension or a missing folder is refused before any work."""
     if file is None:
         return None
     path = Path(file)
@@ -104,7 +105,7 @@ def place(file: str | None, endings: tuple[str, ...], option: str) -> Path | Non
 
 
 def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
-    """The state in which the robot is let go."""
+    """The initial state."""
     import numpy as np
 
     q, v = model.neutral(), np.zeros(model.nv)
@@ -117,7 +118,7 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
             at = index(name)
             depends = at.stop == at.start and model.position_index(name) != slice(at.start, at.start)
             if depends and model.loops:
-                raise Misuse(f"joint '{name}' depends on others by a loop: give the velocities of those")
+                raise Misuse(f"joint '{name}' depends on others in a loop: give their velocities instead")
             if at.stop - at.start != 1:
                 raise Misuse(f"joint '{name}' has {plural(at.stop - at.start, 'coordinate')}, not one")
             array[at] = value
@@ -125,7 +126,7 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tuple[Trajectory, list[str]]:
-    """The run, and what it warned of."""
+    """The run and its warnings."""
     import kinetree as kt
 
     with warnings.catch_warnings(record=True) as caught:
@@ -164,16 +165,16 @@ def audit(run: Trajectory) -> dict[str, Any]:
 
 
 def write(style: Style, run: Trajectory, report: dict[str, Any]) -> None:
-    """Print the report for a person."""
+    """Print the report as text."""
     from kinetree.motion.files import coordinate_names
 
     print(style.bold(printable(run.model.name)) + f", {report['duration']:g} s in {report['steps']:,} steps,"
-          f" {report['integrator']} integrator, {duration(report['seconds'])} of computing\n")  # fmt: skip
+          f" {report['integrator']} integrator, computed in {duration(report['seconds'])}\n")  # fmt: skip
     rows = [
         [printable(label)[:32], *(f"{x:.3f}" for x in (v.min(), v.max(), v[-1]))]
         for label, v in zip(coordinate_names(run.model)["v"], run.v.T)
     ][:20]
-    print(indent(table(rows, ["velocity of", "least", "most", "at the end"], "<>")))
+    print(indent(table(rows, ["velocity of", "min", "max", "final"], "<>")))
     if run.model.nv > len(rows):
         print(f"  and {run.model.nv - len(rows)} more")
     print(f"\n{style.bold('Energy audit')}, J\n")
@@ -181,7 +182,7 @@ def write(style: Style, run: Trajectory, report: dict[str, Any]) -> None:
         ["at the start", number(report["energy_first"], 8)],
         ["at the end", number(report["energy_last"], 8)],
         ["work of damping and friction", number(report["work"], 6)],
-        ["left over: stops, errors of the integrator", f"{report['unexplained']:.2e}"],
+        ["unexplained: stops, integration error", f"{report['unexplained']:.2e}"],
     ]
     print(indent(table(rows, align="<>")) + "\n")
     for failure in run.failed:
@@ -189,4 +190,4 @@ def write(style: Style, run: Trajectory, report: dict[str, Any]) -> None:
     for note in report["notes"]:
         print(style.doubtful(f"note: {printable(note)}"))
     for kind, path in report["saved"].items():
-        print(f"{kind} saved in {printable(path)}")
+        print(f"{kind} saved to {printable(path)}")

@@ -22,39 +22,40 @@ if TYPE_CHECKING:
 
 ZOO = "zoo:"
 STANDARD_INPUT = "-"
-_GIVEN = ("format", "repair", "snap", "base", "density", "loops")  # as `kinetree.load` takes them
+_GIVEN = ("format", "repair", "snap", "base", "density", "loops")  # options of `kinetree.load`
 
 
 def configure(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add FILE and the options that say how to read it."""
-    what = "robot file, - for standard input, or zoo:NAME or zoo:NAME:ARGUMENT,..."
+    what = "robot file, - for standard input, zoo:NAME or zoo:NAME:ARGUMENT,..."
     parser.add_argument("file", metavar="FILE", nargs="?" if optional else None, help=what)
-    parser.add_argument("--format", metavar="NAME", help="do not guess the format from the content")
-    parser.add_argument("--base", choices=("fixed", "free"), help="how the root is joined to the world")
-    parser.add_argument("--repair", action="store_true", help="repair what can be repaired while reading")
-    near = "snap placements this near to right angles"
+    parser.add_argument("--format", metavar="NAME", help="file format (default: by content)")
+    root = "weld the root to the world, or let it float"
+    parser.add_argument("--base", choices=("fixed", "free"), help=root)
+    parser.add_argument("--repair", action="store_true", help="repair what can be repaired")
+    near = "make placements within TOL of right angles exact"
     parser.add_argument("--snap", type=float, default=0.0, metavar="TOL", help=near)
-    fill = "kg/m^3 of URDF geometry without an inertia"
+    fill = "kg/m^3 for the geometry of URDF links without inertia"
     parser.add_argument("--density", type=float, metavar="RHO", help=fill)
-    close = "close loops (the default), or leave them open"
+    close = "close loops (default) or leave them open"
     parser.add_argument("--loops", choices=("close", "ignore"), default="close", help=close)
     configure_reach(parser)
 
 
 def configure_reach(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what FILE may bring along."""
-    begin = "where package:// paths begin; $NAME for those of a variable"
+    """Add the options that say what FILE may refer to."""
+    begin = "folder for package:// paths; $NAME for an environment variable"
     parser.add_argument("--package-dir", action="append", default=[], metavar="DIR", help=begin)
-    others = "another folder to include files and take meshes from"
+    others = "further folder for included files and meshes"
     parser.add_argument("--include-dir", action="append", default=[], metavar="DIR", help=others)
-    trust = "expand FILE with xacro, which runs code in it"
+    trust = "expand FILE with xacro, which runs the code in it"
     parser.add_argument("--xacro", action="store_true", help=trust)
-    argument = "an argument of the template; implies --xacro"
+    argument = "argument of the xacro template; implies --xacro"
     parser.add_argument("--xacro-arg", action="append", default=[], metavar="NAME:=VALUE", help=argument)
 
 
 def reach(options: argparse.Namespace) -> dict[str, Any]:
-    """What `configure_reach` was given, as `kinetree.load` takes it."""
+    """The options of `configure_reach` as arguments of `kinetree.load`."""
     pairs = [word.partition(":=") for word in options.xacro_arg]
     if wrong := [name for name, sign, _ in pairs if not sign]:
         raise Misuse(f"--xacro-arg takes NAME:=VALUE, not '{wrong[0]}'")
@@ -90,7 +91,7 @@ def check_format(name: str | None) -> None:
 
 
 def opened(file: str) -> Document:
-    """The content of a file that is there to be read, or of standard input for `-`."""
+    """The content of a readable file, or of standard input for `-`."""
     from kinetree.io.files import Document, read_bytes
     from kinetree.io.xml import LIMITS
 
@@ -101,7 +102,7 @@ def opened(file: str) -> Document:
 
 
 def existing(file: str) -> Path:
-    """The path of a file that is there to be read."""
+    """The path of a readable file."""
     path = Path(file)
     try:
         mode = os.stat(path).st_mode
@@ -141,7 +142,7 @@ def from_zoo(source: str) -> Model:
 
 
 def within(kind: Callable[[str], Any], least: float, most: float, what: str) -> Callable[[str], Any]:
-    """The type of an option: a number between two bounds, as argparse wants it."""
+    """A type for argparse: a number between two bounds."""
 
     def read_number(text: str) -> Any:
         try:

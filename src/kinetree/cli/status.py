@@ -1,12 +1,12 @@
-"""Exit statuses, and the exception that means the command itself was wrong."""
+"""Exit statuses, and the exception for usage errors."""
 
 OK = 0
-FINDINGS = 1  # the robot or its file is at fault
-MISUSE = 2  # the command is at fault
-INTERNAL = 3  # kinetree is at fault
+FINDINGS = 1  # a problem in the robot or its file
+MISUSE = 2  # usage error
+INTERNAL = 3  # a bug in kinetree
 INTERRUPTED = 130  # as a shell reports Ctrl-C
-BROKEN_PIPE = 141  # as a shell reports a reader that went away
+BROKEN_PIPE = 141  # as a shell reports a closed pipe
 
 
 class Misuse(Exception):  # noqa: N818
-    """What was typed cannot be done; the message says what to type instead."""
+    """The command line is wrong; the message says what to type instead."""

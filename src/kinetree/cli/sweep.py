@@ -1,4 +1,4 @@
-"""`kinetree sweep`: many runs with what varies drawn anew for each, as a file says."""
+"""`kinetree sweep`: many runs with random inputs, specified in a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import Style, number, plural, table
 from kinetree.errors import KinetreeError
 
-SUMMARY = "many runs with random numbers, on this machine or a cluster"
-DESCRIPTION = """Run a function of the robot, or a simulation, for many draws of what varies, as a TOML file
-says, and print what is kept of them. The same file gives the same answer everywhere."""
+SUMMARY = "run many random variations, on this machine or a cluster"
+DESCRIPTION = """Run a function of the robot, or a simulation, for many random inputs as specified in a TOML
+file, and print the reduced results. The same file gives the same answer everywhere."""
 EXAMPLES = """  kinetree sweep zoo:arm7 --example > sweep.toml
   kinetree sweep zoo:arm7 --spec sweep.toml
   kinetree sweep zoo:arm7 --spec sweep.toml --save runs"""
@@ -25,16 +25,16 @@ function = "simulate"            # or a function of a model, such as "inverse_dy
 n = 10000                        # runs
 seed = 1
 
-[fixed]                          # arguments that stay the same; numbers and lists
+[fixed]                          # constant arguments: numbers and lists
 duration = 0.2
 dt = 1e-3
 
-[over]                           # what varies, by name
+[over]                           # random inputs, by name
 q0 = {kind = "uniform", low = -0.5, high = 0.5}
 v0 = {kind = "normal", mean = 0.0, deviation = 0.3}
 gravity = {kind = "normal", mean = [0, 0, -9.81], deviation = 0.01}
 
-[reduce]                         # what is kept
+[reduce]                         # the statistics to keep
 speed = {kind = "mean", of = "v"}
 where = {kind = "quantiles", of = "q", shares = [0.05, 0.5, 0.95]}
 """
@@ -42,11 +42,11 @@ where = {kind = "quantiles", of = "q", shares = [0.05, 0.5, 0.95]}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
-    parser.add_argument("--spec", metavar="FILE", help="the sweep, in TOML")
-    parser.add_argument("--example", action="store_true", help="print an example of that file and stop")
+    parser.add_argument("--spec", metavar="FILE", help="TOML file that specifies the sweep")
+    parser.add_argument("--example", action="store_true", help="print an example TOML file and exit")
     parser.add_argument("--engine", default="local", help="local (default), ray, or ray://HOST:PORT")
     parser.add_argument(
-        "--save", metavar="FOLDER", help="keep all runs there; what is there is not made again"
+        "--save", metavar="FOLDER", help="save all runs there; saved runs are not repeated"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         print(EXAMPLE, end="")
         return OK
     if not options.spec:
-        raise Misuse("kinetree sweep: say what varies: --spec FILE; --example prints one")
+        raise Misuse("kinetree sweep: give the sweep with --spec FILE; --example prints an example file")
     sweep = read(source.read(options), options.spec, options.engine)
     results = sweep.save(options.save) if options.save else sweep.collect(keep=False)
     if options.json:
@@ -102,7 +102,7 @@ def read(model: Any, path: str, engine: str) -> Any:
     for name, entry in spec.get("reduce", {}).items():
         kind = entry.get("kind") if isinstance(entry, dict) else None
         if kind not in kinds:
-            raise KinetreeError(f"'{path}': reduce.{name} has no kind; one of {', '.join(kinds)}")
+            raise KinetreeError(f"'{path}': reduce.{name} needs a kind: one of {', '.join(kinds)}")
         try:
             kept[name] = kinds[kind](**{key: x for key, x in entry.items() if key != "kind"})
         except TypeError as error:
@@ -117,7 +117,7 @@ def read(model: Any, path: str, engine: str) -> Any:
 
 
 def plainly(value: Any) -> Any:
-    """A result of a reduction as plain data."""
+    """The result of a reduction as plain data."""
     import numpy as np
 
     return {name: np.asarray(x).tolist() for name, x in value._asdict().items()}

@@ -1,4 +1,4 @@
-"""Text for people: aligned tables, colour on a terminal, names from files made harmless."""
+"""Text output: aligned tables, colour on a terminal, escaped names from files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Style:
 
 
 def encodes(stream: TextIO, text: str) -> bool:
-    """Whether the stream can carry these characters."""
+    """Whether the stream can encode these characters."""
     try:
         text.encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -44,14 +44,14 @@ def encodes(stream: TextIO, text: str) -> bool:
 
 
 def printable(text: Any) -> str:
-    """The text with control characters escaped, so that a name from a file cannot steer a terminal."""
+    """The text with control characters escaped, so that a name from a file cannot control the terminal."""
     return "".join(
         c if c == " " or c.isprintable() else c.encode("unicode_escape").decode() for c in str(text)
     )
 
 
 def width(text: str) -> int:
-    """Columns that a text takes on a terminal, colours not counted."""
+    """The width of a text on a terminal in columns, without colour codes."""
     columns, escaped = 0, False
     for c in text:
         if c == "\033":
@@ -64,7 +64,7 @@ def width(text: str) -> int:
 
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), align: str = "", gap: str = "  ") -> str:
-    """Rows in columns; `align` has one letter per column, `<` or `>`, and repeats its last one."""
+    """Rows in columns; `align` has one character per column, `<` or `>`; the last one repeats."""
     cells = [[str(c) for c in row] for row in ([header] if header else [])] + [
         [str(c) for c in row] for row in rows
     ]
@@ -82,12 +82,12 @@ def table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), align: str 
 
 
 def indent(text: str, by: str = "  ") -> str:
-    """Every line of the text moved to the right."""
+    """The text with every line indented."""
     return "\n".join(by + line if line else line for line in text.split("\n"))
 
 
 def number(x: float, digits: int = 4) -> str:
-    """A number as a person writes it: few digits, no exponent where none is needed."""
+    """A number with few digits, and no exponent where none is needed."""
     return f"{x:.{digits}g}"
 
 
@@ -98,7 +98,7 @@ def plural(count: int, word: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time with the unit that fits it."""
+    """A time in a suitable unit."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"
@@ -112,7 +112,7 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def progress(steps: Iterable[T], count: int, label: str) -> Iterator[T]:
-    """The steps themselves; while they run, standard error shows `label` and a bar if it is a terminal."""
+    """The steps themselves, with a progress bar on standard error if that is a terminal."""
     stream = sys.stderr
     if not stream.isatty():
         yield from steps

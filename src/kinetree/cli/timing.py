@@ -1,4 +1,4 @@
-"""How long a call takes, as the least of many runs: what else runs on the computer disturbs that least."""
+"""The time of a call, as the minimum of many runs: other load affects the minimum least."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def best(call: Callable[[], object], seconds: float = 0.15) -> float:
-    """Seconds that one call takes; the least over about `seconds` of trying, after one call to warm up."""
+    """Seconds per call: the minimum over about `seconds` of repetitions, after one warm-up call."""
     call()
     repeat, least, end = 1, float("inf"), time.perf_counter() + seconds
     while True:
@@ -18,5 +18,5 @@ def best(call: Callable[[], object], seconds: float = 0.15) -> float:
         least = min(least, spent / repeat)
         if time.perf_counter() > end:
             return least
-        if spent < 1e-3:  # too short for the clock: measure more calls at once
+        if spent < 1e-3:  # too short for the clock: time more calls together
             repeat *= 4

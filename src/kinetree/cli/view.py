@@ -1,4 +1,4 @@
-"""`kinetree view`: the robot, or a saved motion, in the browser."""
+"""`kinetree view`: show a robot or a saved motion in the browser."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kinetree.cli import source
 from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import printable
 
-SUMMARY = "this robot, or a saved motion, in the browser"
-DESCRIPTION = """Show a robot in the browser, with a slider for each joint; or a motion that kinetree saved
-(.npz), to play and scrub. Shapes are those of the file; sticks where it has none."""
+SUMMARY = "show a robot or a saved motion in the browser"
+DESCRIPTION = """Show a robot in the browser, with a slider for each joint; or play a motion saved by kinetree
+(.npz). Bodies are drawn with the shapes of the file, or as sticks if it has none."""
 EXAMPLES = """  kinetree view panda.urdf --package-dir meshes
   kinetree view zoo:quadruped
   kinetree view arm7.npz --shapes arm7.urdf
@@ -24,10 +24,10 @@ MOTION = ".npz"
 def configure(parser: argparse.ArgumentParser) -> None:
     source.configure(parser)
     port = source.within(int, 1024, 65535, "a port from 1024 to 65535")
-    parser.add_argument("--port", type=port, default=8080, metavar="N", help="of the page (default 8080)")
+    parser.add_argument("--port", type=port, default=8080, metavar="N", help="web port (default 8080)")
     parser.add_argument("--shapes", metavar="ROBOT", help="robot file with the shapes for a saved motion")
-    parser.add_argument("--film", metavar="FILE", help="make a film (.webp, .gif or .png) of a saved motion")
-    parser.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    parser.add_argument("--film", metavar="FILE", help="write a saved motion as a film (.webp, .gif or .png)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address only")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,14 +51,14 @@ def run(options: argparse.Namespace) -> int:
         shown = shown or source.load(document, options)
     if options.film is not None:
         if not isinstance(shown, Trajectory):
-            raise Misuse(f"--film needs a motion that kinetree saved ({MOTION}), not a robot")
-        print(f"{printable(str(film(shown, options.film, looks=looks)))} is made")
+            raise Misuse(f"--film needs a motion saved by kinetree ({MOTION}), not a robot")
+        print(f"{printable(str(film(shown, options.film, looks=looks)))} written")
         return OK
     viewer = Viewer(shown or source.read(options), looks, options.port)
     for line in viewer.scene.missing[:20]:
         print(f"not drawn: {printable(line)}")
-    with contextlib.suppress(KeyboardInterrupt):  # from the moment on that the page is announced
-        print(f"{printable(viewer.model.name)} is at {viewer.url} (Ctrl-C ends it)", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):  # as soon as the page is announced
+        print(f"{printable(viewer.model.name)} is at {viewer.url} (Ctrl-C to stop)", flush=True)
         if not options.no_browser:
             import webbrowser
 

@@ -1,4 +1,4 @@
-"""`kinetree zoo`: the robots that come with the library."""
+"""`kinetree zoo`: list the robots that come with the library."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kinetree.cli.source import ZOO, robots
 from kinetree.cli.status import OK
 from kinetree.cli.text import table
 
-SUMMARY = "the robots that come with the library"
-DESCRIPTION = """List the robots of the zoo, with the arguments they take. Use one wherever a command takes
-a FILE, as zoo:NAME or zoo:NAME:ARGUMENT,..."""
+SUMMARY = "list the robots that come with the library"
+DESCRIPTION = """List the robots of the zoo and their arguments. Use them wherever a command takes a FILE, as
+zoo:NAME or zoo:NAME:ARGUMENT,..."""
 EXAMPLES = """  kinetree zoo
   kinetree info zoo:chain:20"""
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def described(name: str, make: Any) -> dict[str, str]:
-    """A robot as plain data: its name, the arguments it takes, one sentence."""
+    """A robot as plain data: its name, its arguments and a one-sentence summary."""
     parameters = inspect.signature(make).parameters.values()
     arguments = ", ".join(
         p.name if p.default is p.empty else f"{p.name}={p.default!r}"

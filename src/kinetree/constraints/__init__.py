@@ -1,4 +1,4 @@
-"""Explicit constraints: what they are, and the dynamics of a mechanism that keeps them."""
+"""Explicit constraints: their kinds, and the dynamics of a mechanism that satisfies them."""
 
 from kinetree.constraints.dynamics import (
     constrained_dynamics,

@@ -1,10 +1,8 @@
-"""Dynamics under explicit constraints: accelerations, forces, impacts, and the way back to where they are
-kept.
+"""Dynamics under explicit constraints: accelerations, forces, impacts, and projection onto the constraints.
 
-Everything rests on Delassus' matrix J M^-1 J^T, the inverse inertia that the constraints feel. It is made
-of innovations of the rows of J (one pass inward each), and never of M^-1. Rows may be redundant: a small
-regularisation that a correction takes out again (a proximal step) finds the forces with the least
-squares.
+Everything rests on the Delassus matrix J M^-1 J^T, the inverse inertia that the constraints feel. It is
+computed from innovations of the rows of J (one inward pass each), never from M^-1. Rows may be redundant: a
+small regularisation, removed again by a correction (a proximal step), finds the least-squares forces.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ from kinetree.stages import function
 Array = np.ndarray
 Constraints = tuple[Constraint, ...]
 
-REGULARISATION = 1e-9  # of Delassus' matrix, relative to its diagonal
-KEPT = 1e-4  # of what the rows ask for, what may be left before the correction; after it, its square
-NOISE = 1e-9  # of the motion itself: rows that ask for less than this are kept already
+REGULARISATION = 1e-9  # of the Delassus matrix, relative to its diagonal
+KEPT = 1e-4  # fraction of the rows' demand that may be left before the correction; its square after it
+NOISE = 1e-9  # fraction of the motion itself: rows with a smaller demand are satisfied already
 
 
 class Constrained(NamedTuple):
-    """The motion under constraints, and what these do to it."""
+    """The accelerations under constraints, and the constraint forces."""
 
     acceleration: Any  # (..., nv)
     force: Any  # (..., rows): see each constraint for its axes
@@ -45,7 +43,7 @@ class Impact(NamedTuple):
 
 
 class Projected(NamedTuple):
-    """The nearest state that keeps the constraints."""
+    """The nearest state that satisfies the constraints."""
 
     position: Any  # (..., nq)
     velocity: Any  # (..., nv)
@@ -53,7 +51,7 @@ class Projected(NamedTuple):
 
 @function("q -> J(constraints, nv)")
 def constraint_jacobian(model: Model, q: Array, constraints: Constraints) -> Array:
-    """The Jacobian J of some constraints, one below the other.
+    """The Jacobian J of one or several constraints, stacked.
 
         d phi / dt = J v
 
@@ -64,7 +62,7 @@ def constraint_jacobian(model: Model, q: Array, constraints: Constraints) -> Arr
 
 @function("q -> phi(constraints)")
 def constraint_residual(model: Model, q: Array, constraints: Constraints) -> Array:
-    """How far some constraints are from being kept, m and rad; zero for those that hold where they are.
+    """The residuals of constraints, m and rad; zero for those that hold wherever the mechanism is.
 
         phi(q)        its rate is J(q) v
 
@@ -75,12 +73,12 @@ def constraint_residual(model: Model, q: Array, constraints: Constraints) -> Arr
 
 @function("q -> Delassus(constraints, constraints)")
 def delassus(model: Model, q: Array, constraints: Constraints) -> Array:
-    """Delassus' matrix: the accelerations of the rows of some constraints per unit of their forces.
+    """The Delassus matrix: the accelerations of constraint rows per unit of their forces.
 
         J M^-1 J^T = E^T D^-1 E        E = (1 - H psi K) J^T
 
-    Its inverse is the inertia that the constraints feel. Singular if rows are redundant. Cost O(N + m d +
-    m^2 d) for m rows.
+    Its inverse is the inertia that the constraints feel. It is singular if rows are redundant. Cost
+    O(N + m d + m^2 d) for m rows.
 
     Reference: Delassus (1917); Jain (2024) part 4 (innovations); Featherstone (2008) section 8.
     """
@@ -92,19 +90,18 @@ def constrained_dynamics(
     model: Model, q: Array, v: Array, tau: Array, constraints: Constraints, f_ext: Any = None,
     added: Any = None, period: Any = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Accelerations and constraint forces of a mechanism that keeps some constraints.
+    """Accelerations and constraint forces of a mechanism under constraints.
 
         M a + C v + g = tau + J^T lambda        J a + J' v = 0
 
-    Each constraint says in which axes its forces are. Redundant constraints are allowed: of all forces
-    that do it, those with the least squares. A state in which no forces do it is a SingularError: the
-    constraints contradict each other. `period` (s) pulls back what has drifted within about that time
-    (Baumgarte), J a + J' v = -2 J v / period - phi / period^2; it should be several steps long. Without
-    it nothing is pulled: `kt.project` puts a state back exactly. `added` is inertia along each velocity,
-    as in `augmented_dynamics`. Cost O(N + m d + m^2 d + m^3).
+    Each constraint defines the axes of its forces. Redundant constraints are allowed: of all possible forces,
+    the result is the one with the least squares. A state in which no forces satisfy the constraints raises a
+    SingularError: they contradict each other. With `period` (s), drift is pulled back within about that time
+    (Baumgarte stabilisation), J a + J' v = -2 J v / period - phi / period^2; it should be several steps long.
+    Without it, drift is not corrected: `kt.project` puts a state back exactly. `added` is inertia along each
+    velocity, as in `augmented_dynamics`. Cost O(N + m d + m^2 d + m^3).
 
-    Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal
-    step.
+    Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal step.
     """
     J = _stacked(model, constraints, (0, model.nv), "_own_jacobian", q)
     felt = Felt(model, q, J, added)
@@ -122,12 +119,13 @@ def constrained_dynamics(
 def impact(
     model: Model, q: Array, v: Array, constraints: Constraints, restitution: Any = None
 ) -> tuple[Array, Array]:
-    """The velocity right after an impact that makes some constraints hold, and their impulses.
+    """The velocity right after an impact that makes constraints hold, and their impulses.
 
         M (v+ - v) = J^T p        J v+ = -e J v
 
-    with the restitution e, zero if left out: then the constraints hold from now on. All of them at once,
-    also those that would pull; energy never grows for e between 0 and 1. Cost O(N + m d + m^2 d + m^3).
+    with the restitution e, zero if left out: the constraints then hold from now on. All constraints act at
+    once, including those that would pull; energy never grows for e between 0 and 1. Cost
+    O(N + m d + m^2 d + m^3).
 
     Reference: Featherstone (2008) section 11.7; Moreau (1988).
     """
@@ -142,12 +140,12 @@ def impact(
 def project(
     model: Model, q: Array, v: Array, constraints: Constraints, *, steps: int = 3
 ) -> tuple[Array, Array]:
-    """The state put back to where some constraints are kept: the nearest one as the mass matrix measures.
+    """The state projected onto the constraints: the nearest one in the metric of the mass matrix.
 
         q <- q (+) -M^-1 J^T (J M^-1 J^T)^-1 phi        v <- v - M^-1 J^T (J M^-1 J^T)^-1 J v
 
-    `steps` Newton steps for the position, each with the square of the error before it: from what one time
-    step leaves, two reach rounding. Points held where they are and joints without a position keep where
+    The position takes `steps` Newton steps, each of which squares the error: starting from the error of one
+    time step, two reach rounding. Points held wherever they are, and joints without a position, stay where
     they are.
 
     Reference: Hairer, Lubich and Wanner (2006) section IV.4.
@@ -165,13 +163,13 @@ def constrained_inverse_dynamics(
     model: Model, q: Array, v: Array, a: Array, constraints: Constraints, f_ext: Any = None,
     *, unactuated: tuple[str, ...] | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Generalised forces and constraint forces that together give the accelerations `a`.
+    """Generalised forces and constraint forces that together produce the accelerations `a`.
 
         tau + J^T lambda = M a + C v + g        tau = 0 for joints without a motor
 
-    `unactuated`: the joints without a motor; the free joints of the model if None. Of all constraint
-    forces that relieve these, those with the least squares; without such joints the constraints carry
-    nothing. Motions that the constraints cannot carry are a SingularError. Cost O(N + m d + m^3).
+    `unactuated`: the joints without a motor; the free joints of the model if None. Of all constraint forces
+    that replace their motors, the result has the least squares; without such joints the constraints carry
+    nothing. A motion that the constraints cannot support raises a SingularError. Cost O(N + m d + m^3).
     """
     total = of.inverse_dynamics(model, q, v, a, f_ext)
     if unactuated is None:
@@ -191,13 +189,13 @@ def constrained_inverse_dynamics(
 def _stacked(
     model: Model, constraints: Constraints, shape: tuple[int, ...], part: str, *state: Array
 ) -> Array:
-    """One part of all constraints, one below the other."""
+    """One part of all constraints, stacked."""
     found = [getattr(constraint, part)(model, *state) for constraint in _checked(constraints)]
     return np.concatenate(found) if found else np.zeros(shape)
 
 
 def _turned(model: Model, q: Array, constraints: Constraints, x: Array, back: bool = False) -> Array:
-    """What belongs to the rows of constraints in their own axes, in those of their forces; or back."""
+    """Numbers of constraint rows, from the rows' cheapest axes to the axes of their forces, or back."""
     found, start = [], 0
     for constraint in constraints:
         stop = start + constraint.rows(model)
@@ -217,7 +215,7 @@ def _checked(constraints: Any) -> Constraints:
 
 
 class Felt:
-    """What the rows of a Jacobian feel of a mechanism: forces along them, and the motion these give."""
+    """A mechanism as seen by the rows of a Jacobian: forces along them, and the motion these produce."""
 
     def __init__(self, model: Model, q: Array, J: Array, added: Any = None):
         self.model, self.q, self.added = model, q, added
@@ -230,17 +228,17 @@ class Felt:
                 self.delassus[i, j] = self.delassus[j, i] = ops.dot(e, answers[j])
 
     def innovated(self, x: Array) -> tuple[Array, Array]:
-        """The innovations of generalised forces, and the answers to them."""
+        """The innovations of generalised forces, and the responses to them."""
         if self.added is None:
             return of.innovations(self.model, self.q, x)
         return of.augmented_innovations(self.model, self.q, x, self.added)
 
     def forces(self, excess: Array, motion: Array) -> Array:
-        """Forces along the rows that take away an excess; `motion` says how large is large."""
+        """Forces along the rows that cancel an excess; `motion` sets the scale for rounding."""
         return _least(self.delassus, excess, motion, self.model)
 
     def response(self, forces: Array, driven: Array | None = None) -> Array:
-        """M^-1 J^T of some forces, and of others whose innovations are known."""
+        """M^-1 J^T times the forces, plus the response to `driven`, the innovations of others."""
         if not len(forces) and driven is None:
             return np.zeros(self.model.nv)
         total = forces @ self.innovations if driven is None else driven + forces @ self.innovations
@@ -250,11 +248,9 @@ class Felt:
 
 
 def _least(A: Array, excess: Array, motion: Array, model: Model) -> Array:
-    """The x with A x = -excess, for a positive semidefinite A; that with the least squares if there are
-    several.
+    """The least-squares x with A x = -excess, for a positive semidefinite A; SingularError if there is none.
 
-    (A + s) x_0 = -excess, x = x_0 - (A + s)^-1 (A x_0 + excess), with a small s. SingularError if there
-    is none.
+    (A + s) x_0 = -excess, x = x_0 - (A + s)^-1 (A x_0 + excess), with a small s.
     """
     m = len(A)
     if m == 0:

@@ -1,4 +1,4 @@
-"""Where frames and their points are, and how they move against each other."""
+"""Positions of frames and their points, and their relative motion."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def frame_pose(model: Model, q: Array, frame: str) -> Array:
 
 
 def position(model: Model, q: Array, frame: str, point: Any) -> Array:
-    """Where a point of a frame is in the world."""
+    """The world position of a point of a frame."""
     T = frame_pose(model, q, frame)
     return T[:3, 3] + T[:3, :3] @ np.array(point)
 
 
 def gap_jacobian(model: Model, q: Array, frame: str, point: Any, other: str, other_point: Any) -> Array:
-    """The velocity of one point less that of another, in world axes, per unit of each velocity."""
+    """The velocity of one point minus that of another, in world axes, per unit of each velocity."""
     J = of.jacobian(model, q, frame=frame, reference="aligned", point=np.array(point))[3:]
     if is_world(model, other):
         return J
@@ -39,7 +39,7 @@ def gap_jacobian(model: Model, q: Array, frame: str, point: Any, other: str, oth
 def gap_acceleration(
     model: Model, q: Array, v: Array, a: Array, frame: str, point: Any, other: str, other_point: Any
 ) -> Array:
-    """The acceleration of one point less that of another, in world axes."""
+    """The acceleration of one point minus that of another, in world axes."""
 
     def of_point(frame: str, point: Any) -> Array:
         return of.frame_acceleration(

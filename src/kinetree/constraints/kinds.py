@@ -1,6 +1,6 @@
-"""Constraints between frames, and on joints: values that say what must not happen.
+"""Constraints between frames and on joints, as values.
 
-A constraint is some rows: a residual phi(q) that is zero where it is kept, its rate J(q) v, and its
+A constraint is a few rows: a residual phi(q) that is zero where it is satisfied, its rate J(q) v, and its
 acceleration J a + J' v. A new kind is one class with these three.
 """
 
@@ -30,11 +30,11 @@ FIXED = Fixed()
 
 
 class Constraint(ABC):
-    """Rows that forbid motions; see the module."""
+    """Rows that forbid motions; see the module docstring."""
 
     @abstractmethod
     def rows(self, model: Model) -> int:
-        """How many motions it forbids."""
+        """The number of motions it forbids."""
 
     def to_dict(self) -> dict[str, Any]:
         """Its kind and arguments as strings, numbers and lists, ready for JSON."""
@@ -46,7 +46,7 @@ class Constraint(ABC):
 
     @staticmethod
     def from_dict(data: Any) -> Constraint:
-        """The constraint that `to_dict` wrote down."""
+        """The constraint of a dictionary from `to_dict`."""
         kinds: dict[str, Any] = {kind.__name__: kind for kind in _KINDS}
         if not isinstance(data, dict) or data.get("kind") not in kinds:
             raise ArgumentError(f"a constraint needs a kind, one of {', '.join(kinds)}; got {shown(data)}")
@@ -59,7 +59,7 @@ class Constraint(ABC):
 
     @abstractmethod
     def residual(self, model: Model, q: Array) -> Array:
-        """phi(q), zero where the constraint is kept."""
+        """phi(q), zero where the constraint is satisfied."""
 
     @abstractmethod
     def jacobian(self, model: Model, q: Array) -> Array:
@@ -70,7 +70,7 @@ class Constraint(ABC):
         """J a + J' v, the second derivative of the residual."""
 
     def _turn(self, model: Model, q: Array) -> Array | None:
-        """The rotation R to the axes of its rows from those in which they cost least; None for none."""
+        """The rotation R from the axes in which its rows are cheapest to the axes of its rows, or None."""
         return None
 
     def _own_jacobian(self, model: Model, q: Array) -> Array:
@@ -84,16 +84,16 @@ class Constraint(ABC):
 
 @dataclass(frozen=True)
 class PointConstraint(Constraint):
-    """A point of a frame stays at a point of another: three rows, along the axes of the world.
+    """A point of a frame coincides with a point of another: three rows, along world axes.
 
-    Its force acts on `frame` at the point, in world axes, and the opposite one on `other`.
+    Its force acts on `frame` at the point, in world axes, and the opposite force on `other`.
 
     Args:
         frame: name of a frame or body.
         other: the frame or body that holds it; the world by default.
         point: in the axes of `frame`, m.
-        other_point: in the axes of `other`, m; None for wherever it is now, which only the world can
-            hold: then its velocity is zero, and its position is nobody's concern.
+        other_point: in the axes of `other`, m; None for wherever the point is now, only with the world as
+            `other`: its velocity is then zero, and its position is not constrained.
     """
 
     frame: str
@@ -142,13 +142,13 @@ class PointConstraint(Constraint):
 
 @dataclass(frozen=True)
 class DistanceConstraint(Constraint):
-    """Two points keep their distance: a rod without mass, one row.
+    """Two points at a constant distance, as by a massless rod: one row.
 
-    Its force is the push of the rod, N: positive where it keeps the points apart.
+    Its force is the push of the rod, N: positive if it keeps the points apart.
 
     Args:
         frame, other: names of frames or bodies.
-        length: m, more than zero.
+        length: m, positive.
         point, other_point: in the axes of `frame` and of `other`, m.
     """
 
@@ -203,7 +203,7 @@ class JointConstraint(Constraint):
     Its force is the generalised force that holds it.
 
     Args:
-        joint: name of a joint that owns coordinates.
+        joint: name of a joint that has coordinates of its own.
         position: where it is held, as many numbers as it has in q; None for wherever it is.
     """
 
@@ -244,16 +244,15 @@ class JointConstraint(Constraint):
 
 @dataclass(frozen=True)
 class LoopConstraint(Constraint):
-    """A frame is connected to another by a joint, as a second one beside the joints of the tree.
+    """A frame is connected to another by a joint, in addition to the joints of the tree.
 
-    It forbids what the joint forbids: a revolute joint five motions, a spherical one three. Its force is
-    what the joint carries along its constrained directions (`joint.complement`), acting on `frame`.
+    It forbids what the joint forbids: a revolute joint five motions, a spherical one three. Its force is what
+    the joint carries along its constrained directions (`joint.complement`), acting on `frame`.
 
     Args:
         frame: name of a frame or body, the successor side of the joint.
-        other: likewise its predecessor side; the world by default.
-        joint: a joint that leaves motions free whose axes stand still in `frame`: all but the universal
-        one.
+        other: likewise, the predecessor side; the world by default.
+        joint: a joint whose free motions have axes that are fixed in `frame`: any but a universal joint.
         placement: `Pose` of the predecessor side in `other`; None for the identity.
     """
 
@@ -286,7 +285,7 @@ class LoopConstraint(Constraint):
         ours, theirs = of.frame_placement(model, q, frame=self.frame), frame_pose(model, q, self.other)
         base = theirs @ np.array(self.placement.as_matrix(), float)
         free = self.joint.neutral()
-        for _ in range(3 if self.joint.nv else 0):  # the joint's own motion that comes nearest
+        for _ in range(3 if self.joint.nv else 0):  # find the nearest position of the joint
             S = self.joint.subspace(free)
             left = _left(base, self.joint.placement(free), ours)
             columns = [column.components for column in S.columns]
@@ -323,7 +322,7 @@ class LoopConstraint(Constraint):
 
 @dataclass(frozen=True)
 class FrameConstraint(LoopConstraint):
-    """A frame is fixed to another, or to the world: six rows.
+    """A frame is fixed to another frame, or to the world: six rows.
 
     Its force is the wrench on `frame`, in the axes of the frame, about its origin. Arguments as for
     `LoopConstraint`, whose joint is fixed.
@@ -337,7 +336,7 @@ _KINDS = (PointConstraint, DistanceConstraint, JointConstraint, LoopConstraint, 
 
 
 def _left(base: Array, moved: Transform, ours: Array) -> Array:
-    """[rotation vector; translation] from where a joint has moved a frame to where it is, in its axes."""
+    """[rotation vector; translation] from where the joint has moved a frame to where it is, in its axes."""
     T = base @ np.array(moved.pose())
     turned = quaternion_log(quaternion_from_matrix((T[:3, :3].T @ ours[:3, :3]).tolist()))
     return np.array([*turned, *(ours[:3, :3].T @ (ours[:3, 3] - T[:3, 3]))])
@@ -361,7 +360,7 @@ def _vector(constraint: Any, name: str) -> tuple[float, ...]:
 
 
 def _set(constraint: Any, **values: Any) -> None:
-    """Set fields of a frozen value while it is made."""
+    """Set fields of a frozen value during construction."""
     for name, value in values.items():
         object.__setattr__(constraint, name, value)
 

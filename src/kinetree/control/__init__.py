@@ -1,9 +1,9 @@
 """Controllers: control laws as functions of a model, with their gains.
 
 hold = kt.control.PD(robot, q, kp=100.0, kd=20.0)
-tau = hold(t, q, v)                                                  # by hand
+tau = hold(t, q, v)                                                  # called directly
 run = kt.simulate(robot, q0, v0, control=hold, duration=5, dt=1e-3)  # compiled into the time loop
-hold.export_c("build")                                               # as C99
+hold.export_c("build")                                               # exported as C99
 """
 
 from kinetree.control.adaptive import Adaptive

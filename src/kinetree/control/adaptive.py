@@ -21,7 +21,7 @@ _gradient = vjp_of(slotine_li, wrt="parameters")
 
 
 class Adapted(NamedTuple):
-    """What the adaptive law gives."""
+    """The result of the adaptive law."""
 
     tau: Any
     estimate: Any  # (..., nb, 10), for the next step
@@ -53,8 +53,8 @@ def adaptive_control(
 
         tau = Y pi - kd s        pi' = -rate Y^T s        Y pi = M a_r + C v_r + g with the parameters pi
 
-    Y is the regressor of `slotine_li`; it is never formed: Y^T s is the gradient of s . Y pi. The sum of
-    s^T M s / 2 and of the squared errors of the parameters, weighted with 1 / rate, never grows. Cost O(N).
+    Y is the regressor of `slotine_li`. It is never formed: Y^T s is the gradient of s . Y pi. The sum of
+    s^T M s / 2 and the squared parameter errors, weighted with 1 / rate, never grows. Cost O(N).
 
     Reference: Slotine and Li (1987), On the adaptive control of robot manipulators.
     """
@@ -67,18 +67,18 @@ def adaptive_control(
 class Adaptive(Controller):
     """Passivity-based control that learns inertial parameters: tau = Y pi - kd s, pi' = -rate Y^T s.
 
-    It tracks without knowing them. They converge to the true ones as far as the motion shows them: parameters
-    that are not identifiable, or not excited, stay where they are.
+    It tracks without knowing the parameters. They converge to the true ones as far as the motion excites
+    them; parameters that are not identifiable or not excited keep their values.
 
-    Called by hand, it takes the estimate and gives (tau, estimate for the next step); `start` is the first.
-    In a simulation `run.extra["estimate"]` are the parameters over time.
+    Called directly, it takes the estimate and returns (tau, estimate for the next step); `start` gives the
+    first estimate. In a simulation `run.extra["estimate"]` holds the parameters over time.
 
     Args:
         model: the robot; its parameters are the first estimate.
         reference: what to follow: a position (..., nq), a tuple (q, v, a), or a function "t -> q".
         bandwidth: 1/s, (nv,) or one number.
         kd: gain (nv,) or one number.
-        rate: how fast to learn, (nb, 10) as `model.parameters` or one number; 0 for what is known.
+        rate: adaptation gain, (nb, 10) like `model.parameters` or one number; 0 for known parameters.
         dt: time between calls, s.
         passive: compensate damping, friction and springs of the joints.
     """
@@ -99,5 +99,5 @@ class Adaptive(Controller):
         super().__init__(model, adaptive_control, numbers, options | {"passive": passive})
 
     def start(self, q: Any = None, v: Any = None) -> dict[str, Any]:
-        """The model's own parameters as the first estimate."""
+        """The model's own parameters, as the first estimate."""
         return {"estimate": self.model.parameters}

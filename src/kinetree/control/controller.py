@@ -1,4 +1,4 @@
-"""What all controllers have in common: a law, which is a function of a model, and the numbers it takes."""
+"""The base of all controllers: a control law, which is a function of a model, and the numbers it takes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Array = np.ndarray
 class Controller:
     """A control law for one model, with its gains and goals.
 
-    The controller knows the model as it is. A robot that differs from it is simulated with
+    The controller uses the model as it is. To simulate a robot that differs from it, use
     `kt.simulate(model, ..., control=controller, parameters=...)`.
 
     Attributes:
         model: the robot that it is made for.
         law: the function of the model that it computes.
-        numbers: what the law takes besides time and state, by name; batch axes lead.
+        numbers: inputs of the law besides time and state, by name; batch axes lead.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Controller:
                 )
 
     def __call__(self, t: Any, q: Any, v: Any, **given: Any) -> Any:
-        """What the law gives at a time and state; `given` replaces gains and goals, and is its memory."""
+        """The law at a time and state; `given` replaces gains and goals, and holds its memory."""
         known = {"q": q, "v": v} | self.numbers | given | ({"t": t} if self._is_timed else {})
         names = [a.name for a in self.law.own_inputs]
         unknown = set(given) - set(names)
@@ -65,11 +65,11 @@ class Controller:
         return self.law(self.model, **{name: known[name] for name in names if name in known})
 
     def start(self, q: Any, v: Any) -> dict[str, Any]:
-        """What the controller remembers at the beginning, by name; nothing for most."""
+        """The initial memory of the controller, by name; empty for most."""
         return {}
 
     def in_loop(self, model: Model, q: Any, v: Any) -> functools.partial:
-        """The law with its numbers, as `kt.simulate` takes it, for a run that begins in the state (q, v)."""
+        """The law with its numbers, as `kt.simulate` takes it, for a run that starts in the state (q, v)."""
         if model != self.model:
             raise ArgumentError(
                 f"simulate: the {type(self).__name__} controller is made for model {self.model.name!r}, not "
@@ -78,7 +78,7 @@ class Controller:
         return functools.partial(self.law, **self.numbers, **self.start(q, v))
 
     def export_c(self, directory: str | Path, *, optional: Sequence[str] = (), **options: Any) -> list[Path]:
-        """Write the law as C99; gains, goals and what it remembers are arguments.
+        """Write the law as C99; gains, goals and memory are arguments.
 
         `optional`: further inputs of the law that the C function takes, such as "goal_v" and "goal_a".
         Other options are those of `kt.export_c`.
@@ -88,7 +88,7 @@ class Controller:
 
     @property
     def _is_timed(self) -> bool:
-        """Whether the law needs to know the time: always, or because it follows a reference."""
+        """Whether the law needs the time: always, or because it follows a reference."""
         named = [a for a in self.law.own_inputs if a.name == "t"]
         return bool(named) and (not named[0].optional or self.law.options.get("reference") is not None)
 
@@ -98,14 +98,14 @@ class Controller:
 
 @lru_cache(maxsize=1024)
 def _nominal(law: Function, options: tuple) -> Function:
-    """The law with its options, for the model as it is; made once, so that it is compiled once."""
+    """The law with its options, for the model as it is; created once, so that it is compiled once."""
     chosen = law.with_options(**dict(options))
     chosen.sees_numbers = False
     return chosen
 
 
 def _filled(kind: type, name: str, value: Any, core: tuple[int, ...]) -> Array:
-    """Finite numbers of the shape that the law needs; one number stands for all."""
+    """Finite numbers of the shape that the law needs; a single number is broadcast."""
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

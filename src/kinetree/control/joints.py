@@ -1,4 +1,4 @@
-"""Control of joints: gravity compensation, PD with gravity compensation, computed torque."""
+"""Joint control: gravity compensation, PD with gravity compensation, computed torque."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kinetree.stages.function import Function
 
 Array = np.ndarray
 
-SMOOTHING = 1e-3  # rad/s or m/s: where compensated friction changes its sign
+SMOOTHING = 1e-3  # rad/s or m/s: smoothing of the sign change of compensated friction
 
 
 def compensated(model: Model, q: Array, v: Array, passive: bool) -> Any:
@@ -69,8 +69,8 @@ def computed_torque(
 ) -> Array:
     """Computed torque: tau = M (a_d + kd (v_d - v) + kp (q_d - q)) + C v + g. Cost O(N).
 
-    The error obeys e'' + kd e' + kp e = 0, joint by joint. `passive`: damping, friction and springs of the
-    joints are compensated.
+    The error obeys e'' + kd e' + kp e = 0, joint by joint. `passive`: compensate damping, friction and
+    springs of the joints.
     """
     q_d, v_d, a_d = references.desired(model, t, goal_q, goal_v, goal_a, reference)
     a = a_d + kd * (v_d - v) + kp * model.difference(q, q_d)
@@ -78,11 +78,11 @@ def computed_torque(
 
 
 class GravityCompensation(Controller):
-    """tau = g(q) - kd v: the robot floats, and can be led by hand.
+    """tau = g(q) - kd v: the robot floats, and can be guided by hand.
 
     Args:
         model: the robot.
-        kd: damping (nv,) or one number; none if left out.
+        kd: damping (nv,) or one number; no damping if left out.
     """
 
     def __init__(self, model: Model, kd: Any = None):
@@ -90,7 +90,7 @@ class GravityCompensation(Controller):
 
 
 class PD(Controller):
-    """tau = kp (q_d - q) + kd (v_d - v) + g(q): holds a posture; robust, and inexact in motion.
+    """tau = kp (q_d - q) + kd (v_d - v) + g(q): holds a posture; robust, but inexact in motion.
 
     The energy of the error, v^T M v / 2 + (q_d - q)^T kp (q_d - q) / 2, never grows.
 

@@ -1,4 +1,4 @@
-"""The momentum observer: torques from outside, such as contacts, without a sensor for them."""
+"""The momentum observer: external torques, such as those of contacts, without a sensor for them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Array = np.ndarray
 
 
 class Observed(NamedTuple):
-    """What the observer gives."""
+    """The result of the observer."""
 
-    residual: Any  # (..., nv): the estimated generalised force from outside
+    residual: Any  # (..., nv): the estimated external generalised force
     integral: Any  # (..., nv), for the next step
 
 
@@ -35,13 +35,13 @@ def momentum_observer(
     *,
     passive: bool = True,
 ) -> tuple[Array, Array]:
-    """The generalised force from outside that the momentum p = M v shows, without accelerations.
+    """The external generalised force, from the momentum p = M v and without accelerations.
 
         r = K (p - p_0 - integral of (tau + C^T v - g + r) dt)        r' = K (tau_ext - r)
 
-    `tau` acts until the next call, `dt` later; `integral` is p_0 and the integral so far, without the last
+    `tau` acts until the next call, `dt` later. `integral` is p_0 plus the integral so far, without the last
     half of the trapezoid of C^T v - g. The gain that is used, (1 - exp(-K dt)) / dt, gives the exact decay
-    between calls, so any K is stable. `passive`: damping, friction and springs of the joints are known
+    between calls, so any K is stable. `passive`: damping, friction and springs of the joints count as known
     forces. Cost O(N).
 
     Reference: De Luca and Mattone (2005); p' = tau + C^T v - g because M' = C + C^T.
@@ -53,30 +53,30 @@ def momentum_observer(
 
 
 def known_force(model: Model, q: Array, v: Array, passive: bool) -> Array:
-    """C^T v - g, and the forces of damping, friction and springs: what changes the momentum besides tau."""
+    """C^T v - g plus damping, friction and springs: what changes the momentum besides tau."""
     turning = of.coriolis_transpose_product(model, q, v, v)
     return turning - of.gravity_force(model, q) - compensated(model, q, v, passive)
 
 
 class MomentumObserver(Controller):
-    """The torque from outside, r' = K (tau_ext - r), from positions, velocities and the torque commanded.
+    """The external torque, r' = K (tau_ext - r), from positions, velocities and the commanded torque.
 
-    Called by hand as `observer(t, q, v, tau=..., integral=...)`: (residual, integral for the next step);
-    `start(q, v)` is the first. In a simulation it stands after a controller, `control=[law, observer]`, and
-    `run.extra["residual"]` is what it found.
+    `observer(t, q, v, tau=..., integral=...)` returns (residual, integral for the next step); `start(q, v)`
+    gives the first integral. In a simulation it follows a controller, `control=[law, observer]`, and
+    `run.extra["residual"]` holds the result.
 
     Args:
         model: the robot.
-        gain: K, 1/s, (nv,) or one number: a torque is found to 95 % within 3 / K.
+        gain: K, 1/s, (nv,) or one number: a step in torque is found to 95 % within 3 / K.
         dt: time between calls, s.
-        passive: damping, friction and springs of the joints are known forces.
+        passive: damping, friction and springs of the joints count as known forces.
     """
 
     def __init__(self, model: Model, gain: Any, *, dt: float, passive: bool = True):
         super().__init__(model, momentum_observer, {"gain": gain, "dt": dt}, {"passive": passive})
 
     def start(self, q: Any, v: Any) -> dict[str, Any]:
-        """The momentum M v at the beginning, less half a step of what changes it."""
+        """The initial momentum M v, less half a step of what changes it."""
         q, v = np.asarray(q, float), np.asarray(v, float)
         first = known_force(self.model, q, v, self.law.options["passive"])
         return {"integral": of.mass_matrix_product(self.model, q, v) - self.numbers["dt"] / 2 * first}

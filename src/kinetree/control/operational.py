@@ -1,4 +1,4 @@
-"""Operational-space control: a frame moves as wanted, and the rest of the robot in its null space."""
+"""Operational-space control: a frame follows its goal, and the rest of the robot moves in the null space."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def operational_space(
         tau = J^T Lambda (x''_d + kd (x'_d - x') + kp (x_d - x) - J' v) + C v + g + N^T tau_0
         Lambda = (J M^-1 J^T + damping^2)^-1        N^T = 1 - J^T Lambda J M^-1
 
-    Axes of the world at the origin of the frame; [rotation; position]. The error of the rotation is
-    2 sin(angle / 2) times its axis. tau_0 = M (posture_kp (q_p - q) - posture_kd v) holds a posture and does
-    not accelerate the frame. Cost O(N) for each of 6 rows.
+    World axes at the origin of the frame; [rotation; position]. The rotation error is 2 sin(angle / 2) times
+    the axis. tau_0 = M (posture_kp (q_p - q) - posture_kd v) holds a posture and does not accelerate the
+    frame. Cost O(N) for each of 6 rows.
 
     Reference: Khatib (1987), A unified approach for motion and force control.
     """
@@ -97,15 +97,15 @@ class OperationalSpace(Controller):
 
     Args:
         model: the robot.
-        frame: the frame or body that is controlled.
+        frame: the frame or body to control.
         goal: a world pose (..., 4, 4), a position (..., 3), or a function of a model
-            "t -> pose(4, 4), velocity(6), acceleration(6)", [angular; linear] in axes of the world.
+            "t -> pose(4, 4), velocity(6), acceleration(6)", [angular; linear] in world axes.
         kp, kd: gains, 1/s^2 and 1/s: one number or 6, [rotation; position].
         posture: a position (nq,) to hold in the null space; the neutral one if left out.
-        posture_kp, posture_kd: its gains, 1/s^2 and 1/s, (nv,) or one number; none if left out.
+        posture_kp, posture_kd: its gains, 1/s^2 and 1/s, (nv,) or one number; no posture control if left out.
         damping: bounds the forces near singular postures; 0 for exact decoupling everywhere else.
         passive: compensate damping, friction and springs of the joints.
-        point: control the position only (a goal of three numbers does).
+        point: control the position only (implied by a goal of three numbers).
     """
 
     def __init__(
@@ -146,7 +146,7 @@ def _check_reference(goal: Function) -> None:
 
 
 def _pose(goal: Any) -> tuple[Array, bool]:
-    """The goal as a pose, and whether it is only a position."""
+    """The goal as a pose, and whether it is a position only."""
     target = np.asarray(goal, float)
     if target.shape[-2:] == (4, 4):
         return target, False

@@ -19,7 +19,7 @@ Array = np.ndarray
 
 @function("q, v, v_r(nv), a_r(nv) -> tau")
 def slotine_li(model: Model, q: Array, v: Array, v_r: Array, a_r: Array) -> Array:
-    """M(q) a_r + C(q, v) v_r + g(q): what a reference velocity and acceleration need at a state.
+    """M(q) a_r + C(q, v) v_r + g(q): the forces for a reference velocity and acceleration at a state.
 
     C is the matrix of the Christoffel symbols, so M' - 2 C is skew. Linear in the inertial parameters.
     Cost O(N).
@@ -56,7 +56,7 @@ def passivity_based(
 ) -> Array:
     """Slotine and Li's control: tau = M a_r + C v_r + g - kd s. Cost O(N).
 
-    With s = v - v_r, the energy s^T M s / 2 falls at the rate s^T kd s, because M' - 2 C is skew.
+    With s = v - v_r, the energy s^T M s / 2 decreases at the rate s^T kd s, because M' - 2 C is skew.
     """
     goal = references.desired(model, t, goal_q, goal_v, goal_a, reference)
     s, v_r, a_r = sliding(model, q, v, bandwidth, goal)
@@ -69,7 +69,7 @@ class PassivityBased(Controller):
     Args:
         model: the robot.
         reference: what to follow: a position (..., nq), a tuple (q, v, a), or a function "t -> q".
-        bandwidth: 1/s, (nv,) or one number: how fast the error falls once v = v_r.
+        bandwidth: 1/s, (nv,) or one number: how fast the error decays once v = v_r.
         kd: gain (nv,) or one number, N m s/rad (N s/m).
         passive: compensate damping, friction and springs of the joints.
     """

@@ -1,4 +1,4 @@
-"""What a controller of joints follows: a posture, a state, or a motion in time."""
+"""The reference of a joint controller: a posture, a state, or a motion in time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(kind: str, reference: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """(numbers, options) of a law that follows `reference`.
 
     A position (..., nq) to hold; a tuple (q, v) or (q, v, a) of arrays; or a function of a model "t -> q",
-    "t -> q, v" or "t -> q, v, a", whose derivatives are found where they are not given.
+    "t -> q, v" or "t -> q, v, a"; derivatives that it does not return are found by differentiation.
     """
     if isinstance(reference, Function):
         taken, gives = [a.name for a in reference.own_inputs], [a.name for a in reference.outputs]
@@ -46,7 +46,7 @@ def read(kind: str, reference: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 def desired(
     model: Model, t: Any, q: Any, v: Any, a: Any, reference: Function | None
 ) -> tuple[Array, Array, Array]:
-    """Position, velocity and acceleration to follow: those given, or the reference at a time."""
+    """Position, velocity and acceleration to follow: those given, or those of the reference at a time."""
     if reference is not None:
         if t is None:
             raise ArgumentError(f"the reference {reference.name} needs the time: give t=...")
@@ -61,7 +61,7 @@ def desired(
 
 @lru_cache(maxsize=256)
 def _completed(reference: Function) -> Callable[..., Any]:
-    """The reference with velocity and acceleration; those that it does not give by differentiation."""
+    """The reference with velocity and acceleration; missing ones by differentiation."""
     if len(reference.outputs) == 3:
         return reference
     moving = reference if len(reference.outputs) == 2 else _with_rate(reference)
@@ -75,7 +75,7 @@ def _completed(reference: Function) -> Callable[..., Any]:
 
 
 def _with_rate(reference: Function) -> Function:
-    """The reference and its velocity, as a function that belongs where the reference does."""
+    """The reference and its velocity, as a function that belongs to the module of the reference."""
     change = jvp_of(reference)
 
     def moving(model: Model, t: Any) -> Any:

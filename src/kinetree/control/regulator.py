@@ -1,4 +1,4 @@
-"""LQR: the linear feedback that keeps a robot at an equilibrium with the least quadratic cost."""
+"""LQR: the linear feedback that holds a robot at an equilibrium with the least quadratic cost."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from kinetree.stages import function
 
 Array = np.ndarray
 
-BALANCED = 1e-6  # of the largest force: what joints without a motor may lack in an equilibrium
+BALANCED = 1e-6  # share of the largest force that joints without a motor may lack at an equilibrium
 
 
 @function("q, v, goal_q(nq), goal_v(nv), feedforward(nv), gain(nv, 2 nv) -> tau")
 def linear_feedback(
     model: Model, q: Array, v: Array, goal_q: Array, goal_v: Array, feedforward: Array, gain: Array
 ) -> Array:
-    """tau = feedforward - gain [q - q_0; v - v_0], with the difference of positions on the group."""
+    """tau = feedforward - gain [q - q_0; v - v_0], with the position difference taken on the group."""
     return feedforward - gain @ np.concatenate([model.difference(goal_q, q), v - goal_v])
 
 
 class LQR(Controller):
-    """tau = tau_0 - K [q - q_0; v], with K of least cost: the integral of x^T Q x + u^T R u.
+    """tau = tau_0 - K [q - q_0; v], with the K that minimises the integral of x^T Q x + u^T R u.
 
-    From the linearisation about the equilibrium (q_0, 0, tau_0): x' = A x + B u, or with `dt` x+ = A x + B u
-    for torques that are held constant for dt.
+    Uses the linearisation about the equilibrium (q_0, 0, tau_0): x' = A x + B u, or with `dt` x+ = A x + B u
+    for torques held constant for dt.
 
     Args:
         model: the robot.
@@ -99,7 +99,7 @@ def _places(model: Model, joints: Sequence[str] | None) -> Array:
 
 
 def _check_balance(model: Model, tau: Array, driven: Array) -> None:
-    """Joints without a motor must be in equilibrium by themselves."""
+    """Raise unless joints without a motor are in equilibrium on their own."""
     lacking = np.abs(tau).copy()
     lacking[driven] = 0.0
     scale = max(model.total_mass * np.linalg.norm(np.asarray(model.gravity, float)), 1e-300)

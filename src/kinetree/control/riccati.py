@@ -1,4 +1,4 @@
-"""Riccati equations of small systems, by doubling: quadratic convergence, and no eigenvectors."""
+"""Riccati equations of small systems, by doubling: quadratic convergence without eigenvectors."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def discrete_riccati(A: Any, B: Any, Q: Any, R: Any) -> Array:
 def continuous_riccati(A: Any, B: Any, Q: Any, R: Any) -> Array:
     """The stabilising solution of A^T P + P A - P B R^-1 B^T P + Q = 0.
 
-    By the doubling of the discrete equation that a Cayley transform makes of it; the last digits by a step of
-    Newton's method.
+    A Cayley transform gives a discrete equation, which is solved by doubling; a Newton step recovers the last
+    digits.
 
     Reference: Chu, Fan and Lin (2005), a structure-preserving doubling algorithm for continuous-time
     algebraic Riccati equations.

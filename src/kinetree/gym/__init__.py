@@ -1,4 +1,4 @@
-"""Environments for learning: many robots at once, by Gymnasium's vector interface."""
+"""Environments for learning: many robots at once, with Gymnasium's vector interface."""
 
 from kinetree.gym.env import VectorEnv
 from kinetree.gym.pushes import Push

@@ -1,7 +1,7 @@
-"""The robots of an environment on a GPU: their arrays are there, and stay there.
+"""The robots of an environment on a GPU: their arrays are made there and stay there.
 
-An action is a few kernels on the stream of the library that has the arrays: actions are cut off, robots
-pushed and moved, and those whose episode is over begin another one. Nothing comes to the host.
+An action is a few kernels on the stream of the library that owns the arrays: actions are clipped, robots
+are pushed and moved, and finished episodes start again. Nothing is copied to the host.
 """
 
 from __future__ import annotations
@@ -26,21 +26,20 @@ from kinetree.scale import philox
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
 
-LEVEL = 4  # of optimisation in the driver
+LEVEL = 4  # optimisation level in the driver
 
 
 class DeviceRobots:
-    """The robots of an environment, and what is kept of each, on a device.
+    """The robots of an environment and their arrays, on a device.
 
     Args:
         task: what they do.
-        count: how many there are.
+        count: the number of robots.
         dtype: of all numbers.
-        backend: the library that has what is handed out: "torch" or "jax"; "numpy" for arrays of the host,
-            which are copied.
+        backend: the library of all results: "torch" or "jax"; "numpy" for host arrays, which are copied.
     """
 
-    asks = False  # whether it is known at once that something happened to some robots
+    asks = False  # whether the host knows at once that something happened to a robot
 
     def __init__(self, task: Task, count: int, dtype: np.dtype, backend: str):
         self.task, self.count, self.dtype, self.backend = task, count, dtype, backend
@@ -62,24 +61,24 @@ class DeviceRobots:
         self._tables: dict[str, tuple[cuda.Memory, int]] = {}
         self.sow(0)
 
-    # -- what an environment asks for
+    # -- the interface of the environment
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything that decides how it goes on, as NumPy's arrays."""
+        """The complete state, as NumPy arrays."""
         self._wait()
         arrays = {name: x.numpy() for name, x in self.arrays.items()}
         episode = self._episode.get(np.empty(self.count, np.int64))
         return {"arrays": arrays, "episode": episode, "total": self.total, "seed": self.seed}
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         self.sow(kept["seed"])
         self.arrays = {name: self._put(x) for name, x in kept["arrays"].items()}
         self._episode.put(kept["episode"])
         self.total = kept["total"]
 
     def sow(self, seed: int) -> None:
-        """What is random from now on follows from the seed."""
+        """Seed all random numbers from now on."""
         self.seed, self.total = seed, 0
         self._wait()
         self._episode.put(np.zeros(self.count, np.int64))
@@ -89,13 +88,13 @@ class DeviceRobots:
             self._tables[name] = memory, len(slots)
 
     def taken(self, actions: Any) -> Any:
-        """The actions, if they are on the device and as many as there are robots."""
+        """The actions, checked: on the device, one row for each robot."""
         shape = self.count, self.task.drive.size
         actions = actions.detach() if hasattr(actions, "detach") else actions
         return self._there("actions", actions, shape, "a row for each environment")
 
     def masked(self, mask: Any) -> Any:
-        """Which robots a caller means, as numbers on the device."""
+        """The mask of a caller, as numbers on the device."""
         if is_on_device(mask):
             if "bool" not in str(mask.dtype) or tuple(mask.shape) != (self.count,):
                 got = f"{tuple(mask.shape)} of {mask.dtype}"
@@ -107,7 +106,7 @@ class DeviceRobots:
         return self._put(host.astype(self.dtype))
 
     def act(self, action: Any) -> dict[str, Any]:
-        """An action of all robots: rewards and flags. `waited` are those that did nothing."""
+        """An action of all robots; returns rewards and flags. `waited` marks the robots that did nothing."""
         stream = self._stream
         taken = arrays_of.readable(action, stream)
         view = View.of(taken)
@@ -120,7 +119,7 @@ class DeviceRobots:
         if self.task.push is not None:
             self._draw(NAME, self._pushes, None, stream)
             given["push"] = self._pushed
-        self._held = taken  # until the next action: the device may not have read it yet
+        self._held = taken  # until the next action: the device may still be reading it
         made = {a.name: a.sizes(self.task.model) for a in self._advance.outputs if a.name not in self._after}
         out = {name: arrays_of.empty(self.library, (self.count,), s, self.dtype, self.where)
                for name, s in made.items()}  # fmt: skip
@@ -133,7 +132,7 @@ class DeviceRobots:
         return out
 
     def begin(self, again: Any, given: dict[str, Any] | None = None) -> None:
-        """New episodes of some robots; `given` q and v are states to start from, if a caller asks for it."""
+        """Start new episodes for some robots; `given` q and v are start states chosen by the caller."""
         stream = self._stream
         mask = arrays_of.readable(again, stream)
         parts = {f"old_{name}": x for name, x in self.arrays.items()}
@@ -151,10 +150,10 @@ class DeviceRobots:
         self._run(self._begin, parts, self._spare, stream)
         self.arrays, self._spare = self._spare, self.arrays
         if given is not None:
-            self._wait()  # what was copied from the host for this may go away
+            self._wait()  # host copies made for this may be freed afterwards
 
     def state(self, name: str) -> Any:
-        """One of the arrays, copied: the caller's to keep."""
+        """A copy of one of the arrays."""
         source = self.arrays[name]
         core = tuple(source.shape[1:])
         copy = arrays_of.empty(self.library, (self.count,), core, self.dtype, self.where)
@@ -164,7 +163,7 @@ class DeviceRobots:
         return self.out(copy)
 
     def out(self, array: Any, truths: bool = False) -> Any:
-        """An array as the library has it; numbers, or truths."""
+        """An array of the library, as numbers or booleans."""
         if arrays_of.waits(self.library):
             self._wait()
         if self.backend == "numpy":
@@ -195,7 +194,7 @@ class DeviceRobots:
         return cuda.array(array, self.where.number)
 
     def _there(self, what: str, value: Any, shape: tuple[int, ...], rule: str) -> Any:
-        """An array of a caller: on the device, unless host arrays are what was asked for."""
+        """An array of the caller: on the device, unless the backend is "numpy"."""
         if not is_on_device(value):
             if self.backend != "numpy":
                 raise ArgumentError(
@@ -237,7 +236,7 @@ class DeviceRobots:
             kernel.launch(arguments, -(-self.count // THREADS), stream)
 
     def _draw(self, name: str, target: cuda.DeviceArray, mask: Any, stream: int) -> None:
-        """Uniform numbers for what has this name: of all robots, or of new episodes of those of the mask."""
+        """Uniform numbers of this name: for all robots, or for new episodes of those in the mask."""
         memory, slots = self._tables[name]
         if slots or mask is not None:
             place = 0 if mask is None else View.of(mask).pointer
@@ -257,7 +256,7 @@ class DeviceRobots:
 
 
 def _current(library: str) -> int:
-    """The number of the device on which a library works now."""
+    """The number of the device that a library currently uses."""
     if library != "torch":
         return 0
     import torch

@@ -1,7 +1,7 @@
-"""What differs from robot to robot and from episode to episode: where they start, and numbers of theirs.
+"""What is random per robot and episode: start states and randomised numbers.
 
 Random numbers are made in two steps. Uniform ones follow from the seed, a name, the number of the robot and
-that of its episode; what they become is part of a kernel, so that it has the same bits wherever it runs.
+the number of its episode. A kernel then transforms them, so the results have the same bits wherever it runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK = 4  # numbers that the generator makes at a time
 
 
 class Part(NamedTuple):
-    """Where the uniform numbers for one name stand in a row."""
+    """Where the uniform numbers of one name are in a row."""
 
     name: str
     start: int
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Draws:
-    """Random numbers by name. What a robot gets follows from the seed, its number and that of its episode."""
+    """Random numbers by name; those of a robot follow from the seed, its number and that of its episode."""
 
     def __init__(self, model: Model, start: Any, given: Mapping[str, Any] | None, ground: Any):
         self.model, self.ground = model, ground
@@ -49,16 +49,16 @@ class Draws:
         self.sources = {name: _source(name, value) for name, value in (given or {}).items()}
         if {"mass", "parameters"} <= set(self.sources):
             raise ArgumentError("VectorEnv: randomize has mass and parameters: give one of them")
-        self.shapes: dict[str, tuple[int, ...]] = {}  # of the numbers of an episode, by the names below
+        self.shapes: dict[str, tuple[int, ...]] = {}  # shapes of the numbers of an episode, by name
 
     @property
     def names(self) -> list[str]:
-        """The numbers that differ, besides where robots start."""
+        """The names of the randomised numbers, besides those of the start state."""
         found = [name for name in self.sources if name not in (*STARTS, "mass")]
         return found + (["parameters"] if "mass" in self.sources else [])
 
     def fitted(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Learn the shapes of the numbers; what does not give such numbers is refused."""
+        """Set the shapes of the numbers; sources that do not fit are refused."""
         self.shapes = dict(shapes)
         for part in self.parts:
             source, shape = self.sources[part.name], self._shape(part.name)
@@ -76,7 +76,7 @@ class Draws:
 
     @property
     def parts(self) -> list[Part]:
-        """Where the uniform numbers for each name stand."""
+        """Where the uniform numbers of each name are."""
         found, start = [], 0
         for name, source in self.sources.items():
             found.append(Part(name, start, source.needed(self._shape(name))))
@@ -85,14 +85,14 @@ class Draws:
 
     @property
     def width(self) -> int:
-        """How many uniform numbers an episode takes."""
+        """How many uniform numbers an episode needs."""
         return BLOCK * sum(part.blocks for part in self.parts)
 
     def slots(self, seed: int) -> Array:
-        """(width / 4, 3): how each group of four uniform numbers is made."""
+        """(width / 4, 3): how each block of four uniform numbers is made."""
         return philox.slots([(part.name, part.blocks) for part in self.parts], seed)
 
-    # -- what becomes of them, for one robot
+    # -- their transformation, for one robot
 
     def begun(self, model: Model, u: Array) -> dict[str, Any]:
         """q, v and the numbers of an episode, by name."""
@@ -117,7 +117,7 @@ class Draws:
         return own[name] if name in own else self.shapes.get(name, ())
 
     def _lifted(self, model: Model, q: Array) -> Array:
-        """Robots on a heightfield start as high above it as `start` is above z = 0."""
+        """Raise robots on a heightfield so that they start as high above it as `start` is above z = 0."""
         if not isinstance(self.ground, Heightfield):
             return q
         poses, highest = of.placements(model, q), -np.inf
@@ -127,14 +127,14 @@ class Draws:
             highest = ops.max(highest, self.ground.height(x, y)[0])
         up = np.zeros(model.nv, poses.dtype)
         for pose, body in zip(poses, self.model.bodies):
-            if body.joint.is_free and body.parent == 0:  # its velocity is along its own axes
+            if body.joint.is_free and body.parent == 0:  # its velocity is in its own axes
                 linear = self.model.coordinate_index(body.joint_name).stop - 3
                 up[linear : linear + 3] = highest * pose[2, :3]
         return moved(model, q, up)
 
 
 def runs_of(index: Array, count: Array | int) -> Array:
-    """Numbers that tell what is drawn for some robots: theirs, and how often it was drawn before."""
+    """Numbers that identify the draws of some robots: the robot, and how often it was drawn before."""
     return (np.asarray(count, np.uint64) << np.uint64(32)) | np.asarray(index, np.uint64)
 
 
@@ -150,7 +150,7 @@ def _source(name: str, value: Any) -> Random:
 
 
 def _state(model: Model, start: Any) -> tuple[Array, Array]:
-    """(q, v), or q alone at rest; None: the neutral position."""
+    """(q, v), or q alone at rest; None means the neutral position."""
     pair = start if isinstance(start, tuple) and len(start) == 2 else (start, None)
     q = model.neutral() if pair[0] is None else np.array(pair[0], float)
     v = np.zeros(model.nv) if pair[1] is None else np.array(pair[1], float)

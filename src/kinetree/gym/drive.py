@@ -1,4 +1,4 @@
-"""What an action drives: servos or efforts at the joints."""
+"""How actions drive the joints: as servo targets or as efforts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CONTROLS = ("position", "effort")
 
 
 class Drive(NamedTuple):
-    """How the numbers of an action act on some joints."""
+    """How the numbers of an action act on the driven joints."""
 
     kind: str
-    places: tuple[tuple[int, int], ...]  # in q and in v, one pair for each number of an action
-    pose: Array  # (nq,): where an action of zeros leads
+    places: tuple[tuple[int, int], ...]  # indices in q and v, one pair for each number of an action
+    pose: Array  # (nq,): the target of a zero action
     scale: Array
     kp: Array | None
     kd: Array | None
@@ -29,7 +29,7 @@ class Drive(NamedTuple):
         return len(self.places)
 
     def acting(self, model: Model, action: Any, kp: Any, kd: Any) -> dict[str, Any]:
-        """tau, or a servo, as a step of the simulation takes them; gains are those of the driven joints."""
+        """tau or a servo, as a simulation step takes it; the gains are those of the driven joints."""
         kind = np.result_type(action, float)
         pull = np.zeros(model.nv, kind)
         if self.kind == "effort":
@@ -42,7 +42,7 @@ class Drive(NamedTuple):
         return {"tau": pull, "setpoint": setpoint, "kp": self._all(model, kp), "kd": self._all(model, kd)}
 
     def effort(self, q: Any, v: Any, acting: dict[str, Any]) -> Any:
-        """What the drives give at the end of a step; a servo acts there."""
+        """The effort of the drives at the end of a step, where a servo acts."""
         tau = np.array(acting["tau"], np.result_type(q, v))
         if self.kind == "position":
             for i, k in self.places:

@@ -1,4 +1,4 @@
-"""`kt.gym.VectorEnv`: robots that learn, many at once."""
+"""`kt.gym.VectorEnv`: many robots that learn at once."""
 
 from __future__ import annotations
 
@@ -24,59 +24,61 @@ if TYPE_CHECKING:
 else:
     try:
         from gymnasium.vector import VectorEnv as Base
-    except ModuleNotFoundError:  # an environment cannot be made then, but the rest of kt.gym can be read
+    except ModuleNotFoundError:  # no environment can be made then, but kt.gym can be imported
         Base = object
 
 MODES = ("next_step", "same_step", "disabled")
 
 
 class VectorEnv(Base):  # type: ignore[misc, valid-type]
-    """Many robots that act, by Gymnasium's vector interface: one call of machine code moves all of them.
+    """Many robots at once, with Gymnasium's vector interface: one call of machine code moves all of them.
 
-    An action lasts `steps` steps of the simulation ("discrete", with contact); what is observed and what is
-    rewarded is compiled into the same kernel. Results do not depend on the number of threads, and what
-    happens to an environment depends on the seed, its number and its actions alone.
+    An action lasts `steps` steps of the simulation ("discrete", with contact); observation and reward are
+    compiled into the same kernel. Results do not depend on the number of threads, and those of an environment
+    depend only on the seed, its number and its actions.
 
     Args:
         model: the robot.
-        observation: a function of a model that gives one array, such as
+        observation: a function of a model that returns one array, such as
             `kt.function("q, v, last_action(12) -> seen(48)")`.
-        reward: a function of a model that gives one number.
-        num_envs: how many robots there are.
-        terminated: a function of a model; an episode ends when it gives a number above 0, or a truth.
+        reward: a function of a model that returns one number.
+        num_envs: the number of robots.
+        terminated: a function of a model; an episode ends when it returns a number above 0, or True.
         time_limit: s, after which an episode is truncated; None for never.
         dt: the length of a step, s.
-        steps: how many of them an action lasts.
+        steps: the number of steps in an action.
         control: "position": an action moves the targets of servos, `pose` + `action_scale` * action, with the
-            gains `kp` and `kd`; or "effort": it is `action_scale` * action. Actions are cut off at -1 and 1.
-        joints: what is driven; every joint with one coordinate if None.
-        pose: the position that actions start from (nq,); where robots start, if None.
+            gains `kp` and `kd`; or "effort": the effort is `action_scale` * action. Actions are clipped to
+            [-1, 1].
+        joints: the driven joints; every joint with one coordinate if None.
+        pose: the position that actions are relative to (nq,); the start position if None.
         action_scale, kp, kd: a number, or one for each driven joint.
         start: where episodes start, q or (q, v); the neutral position if None. On a `kt.Heightfield` robots
-            are lifted by the highest ground below their points.
+            are raised by the highest ground below their points.
         randomize: numbers drawn for each episode, {name: (low, high)} or {name: a distribution of kt.scale}:
-            "q" and "v" for increments (nv,) to `start`; "mass" for a factor to the inertia of each body;
+            "q" and "v" for increments (nv,) to `start`; "mass" for a factor on the inertia of each body;
             "contact_friction", "contact_stiffness", "contact_dissipation", "creep", "gravity", "parameters",
-            "kp", "kd"; and whatever else the functions take, such as a command to follow.
-        push: a `kt.gym.Push`, if robots are pushed now and then.
+            "kp", "kd"; and any other input of the functions, such as a command to follow.
+        push: a `kt.gym.Push` to push the robots at random times.
         ground, newton_limit: as for `kt.simulate`.
-        autoreset_mode: "next_step", "same_step" or "disabled", or one of Gymnasium's: the step after the
-            end of an episode starts a new one and ignores the action; the same step does, with the last
-            observation in infos["final_obs"]; or `reset(options={"reset_mask": ...})` does.
+        autoreset_mode: "next_step", "same_step" or "disabled", or one of Gymnasium's. "next_step": the step
+            after the end of an episode starts a new one and ignores the action. "same_step": the same step
+            does, with the last observation in infos["final_obs"]. "disabled": `reset(options={"reset_mask":
+            ...})` does.
         dtype: "float32" or "float64", of the simulation and of all arrays.
         backend: the library of all arrays: "numpy", "torch" or "jax". Tensors share the memory of the
             results.
-        target: "cpu", or "cuda" for robots that live on a GPU: with "torch" and "jax" actions are taken from
-            there and results stay there; with "numpy" both are copied.
+        target: "cpu", or "cuda" for robots on a GPU: with "torch" and "jax" actions and results stay there;
+            with "numpy" both are copied.
 
-    The functions see, by the names of their inputs: q, v after the action; t, s since the start of the
-    episode; action and last_action, cut off; last_q and last_v before it; force and velocity (points, 3) of
-    the points that can touch, in world axes, in the last step; tau (nv), the effort of the drives then; and
-    what is drawn for them.
+    The functions can take these inputs, by name: q, v after the action; t, s since the start of the episode;
+    action and last_action, clipped; last_q and last_v before the action; force and velocity (points, 3) of
+    the contact points, in world axes, in the last step; tau (nv), the effort of the drives in the last step;
+    and the numbers drawn for the episode.
 
-    A robot whose motion diverges ends its episode: infos["failed"] tells which, their reward is 0, and their
-    last observation is that before the action. On a GPU, where nobody looks at actions, one with NaN does so
-    too; on a processor it is an error.
+    If the motion of a robot diverges, its episode ends: infos["failed"] marks it, its reward is 0, and its
+    last observation is the one before the action. An action with NaN has the same effect on a GPU, where
+    actions are not checked; on the CPU it is an error.
     """
 
     def __init__(
@@ -134,7 +136,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self._robots = self._made()
 
     def _made(self) -> Any:
-        """The robots, where they are to be."""
+        """The robots, on their target."""
         if self.target == "cpu":
             return HostRobots(self.task, self.num_envs, self.dtype, self.backend)
         from kinetree.gym.device import DeviceRobots
@@ -150,15 +152,15 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self.action_space = batch(self.single_action_space, self.num_envs)
         self.observation_space = batch(self.single_observation_space, self.num_envs)
 
-    # -- what Gymnasium asks for
+    # -- Gymnasium's interface
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
-        """Start new episodes: the observations, and what else there is to say.
+        """Start new episodes; returns the observations and an empty dictionary of infos.
 
         Args:
-            seed: what is random from now on follows from it; None goes on.
-            options: {"reset_mask": (num_envs,) truths} for some environments only; "q" and "v" for states to
-                start from, one or a row for each environment, instead of those drawn.
+            seed: of all random numbers from now on; None continues with the present one.
+            options: {"reset_mask": (num_envs,) booleans} for some environments only; "q" and "v" for states
+                to start from, one or a row for each environment, instead of random ones.
         """
         if options is not None and not isinstance(options, Mapping):
             raise ArgumentError(f"VectorEnv: options must be a dictionary, got {options!r}")
@@ -174,7 +176,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         if seed is not None or self._seed is None:
             self._seed = secrets.randbits(63) if seed is None else _whole("seed", seed, 0)
             robots.sow(self._seed)
-            super().reset(seed=self._seed)  # Gymnasium's own generator, which nothing here uses
+            super().reset(seed=self._seed)  # Gymnasium's own generator, which is not used here
         robots.begin(mask, options)
         self._ready = True
         return robots.state("seen"), {}
@@ -200,25 +202,25 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         return robots.state("seen"), robots.out(found["reward"]), terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Give the memory back; nothing can be done with the environment any more."""
+        """Free the memory; the environment cannot be used afterwards."""
         self._robots = None
 
     # -- the robots
 
     @property
     def state(self) -> tuple[Any, Any]:
-        """q (num_envs, nq) and v (num_envs, nv) of all robots, copied."""
+        """q (num_envs, nq) and v (num_envs, nv) of all robots, as copies."""
         robots = self._open()
         return robots.state("q"), robots.state("v")
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """What was drawn for the episodes that are under way, by name, copied."""
+        """The numbers drawn for the current episodes, by name, as copies."""
         robots = self._open()
         return {name: robots.state(name) for name in self.task.drawn}
 
     def __reduce__(self) -> tuple:
-        """Copies and pickles go on from where the robots are, with the same random numbers."""
+        """Copies and pickles continue from the present states, with the same random numbers."""
         kept = None if self._robots is None else self._robots.snapshot()
         return _again, (self._given, kept, self._seed, self._ready)
 
@@ -229,7 +231,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
 
 
 def _again(given: dict[str, Any], kept: dict[str, Any] | None, seed: int | None, ready: bool) -> VectorEnv:
-    """An environment as it was."""
+    """An environment in the state it had when it was pickled."""
     env = VectorEnv(**given)
     env._seed, env._ready = seed, ready
     if kept is None:
@@ -240,7 +242,7 @@ def _again(given: dict[str, Any], kept: dict[str, Any] | None, seed: int | None,
 
 
 def _functions(given: dict[str, Function | None]) -> dict[str, Function]:
-    """The functions that are there, by what they give."""
+    """The functions that are given, by role."""
     found = {
         role: function for role, function in given.items() if function is not None or role != "terminated"
     }

@@ -1,4 +1,4 @@
-"""The robots of an environment on the processor: their arrays are NumPy's."""
+"""The robots of an environment on the CPU: their arrays are NumPy's."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Array = np.ndarray
 
 
 class HostRobots:
-    """The robots of an environment, and what is kept of each.
+    """The robots of an environment and their arrays.
 
     Args:
         task: what they do.
-        count: how many there are.
+        count: the number of robots.
         dtype: of all numbers.
-        backend: the library that has what is handed out.
+        backend: the library of all results.
     """
 
-    asks = True  # whether it is known at once that something happened to some robots
+    asks = True  # whether the host knows at once that something happened to a robot
 
     def __init__(self, task: Task, count: int, dtype: np.dtype, backend: str):
         self.task, self.count, self.dtype, self.backend = task, count, dtype, backend
@@ -41,34 +41,34 @@ class HostRobots:
         self.sow(0)
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything that decides how it goes on, as NumPy's arrays."""
+        """The complete state, as NumPy arrays."""
         arrays = {name: x.copy() for name, x in self.arrays.items()}
         return {"arrays": arrays, "episode": self.episode.copy(), "total": self.total, "seed": self.seed}
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         self.sow(kept["seed"])
         self.arrays, self.episode, self.total = kept["arrays"], kept["episode"], kept["total"]
 
     def sow(self, seed: int) -> None:
-        """What is random from now on follows from the seed."""
+        """Seed all random numbers from now on."""
         self.seed, self.total = seed, 0
         self.episode[:] = 0
         self._slots = {"u": self.task.draws.slots(seed), NAME: philox.slots([(NAME, 1)], seed)}
 
     def taken(self, actions: Any) -> Array:
-        """The actions, if they make sense."""
+        """The actions, checked."""
         return tensors.taken(actions, (self.count, self.task.drive.size), self.dtype)
 
     def masked(self, mask: Any) -> Array:
-        """Which robots a caller means."""
+        """The mask of a caller, as numbers."""
         mask = np.asarray(mask)
         if mask.shape != (self.count,) or mask.dtype != bool:
             raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} truths, got {mask!r}")
         return mask.astype(self.dtype)
 
     def act(self, action: Array) -> dict[str, Array]:
-        """An action of all robots: rewards and flags. `waited` are those that did nothing."""
+        """An action of all robots; returns rewards and flags. `waited` marks the robots that did nothing."""
         given = self.arrays | {"action": np.clip(action, -1, 1), "bad": np.zeros((), self.dtype)}
         given["dt"] = np.asarray(self.task.dt, self.dtype)
         if self.task.push is not None:
@@ -84,7 +84,7 @@ class HostRobots:
         return out
 
     def begin(self, again: Array, given: dict[str, Any] | None = None) -> None:
-        """New episodes of some robots; `given` q and v are states to start from, if a caller asks for it."""
+        """Start new episodes for some robots; `given` q and v are start states chosen by the caller."""
         index = np.flatnonzero(again > 0.5)
         if not len(index):
             return
@@ -101,20 +101,20 @@ class HostRobots:
         self.episode[index] += 1
 
     def state(self, name: str) -> Any:
-        """One of the arrays, copied: the caller's to keep."""
+        """A copy of one of the arrays."""
         array = self.arrays[name]
         copy = tensors.empty(array.shape, self.dtype)
         copy[...] = array
         return self.out(copy)
 
     def out(self, array: Array, truths: bool = False) -> Any:
-        """An array as the library has it; numbers, or truths."""
+        """An array of the library, as numbers or booleans."""
         if truths:
             array = np.greater(array, 0.5, out=tensors.empty(array.shape, np.dtype(bool)))
         return tensors.handed_over(array, self.backend)
 
     def _drawn(self, name: str, index: Array, count: Array | int) -> Array:
-        """Uniform numbers for what has this name, of some robots."""
+        """Uniform numbers of this name for some robots."""
         return philox.between(philox.words_of(self._slots[name], runs_of(index, count)), self.dtype)
 
     def _kernel(self, function: Any, given: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
@@ -127,7 +127,7 @@ class HostRobots:
 
 
 def rows(name: str, value: Any, count: int, width: int, dtype: Any) -> Array:
-    """States that a caller gives, one or a row for each robot."""
+    """States given by a caller: one, or a row for each robot."""
     try:
         array = np.broadcast_to(np.asarray(value, dtype), (count, width))
     except (TypeError, ValueError):

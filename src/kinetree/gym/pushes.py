@@ -1,4 +1,4 @@
-"""Robots that are pushed now and then."""
+"""Random pushes on robots."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kinetree.derived import impulse_response
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 
-NAME, NEEDED = "push", 3  # of the uniform numbers for a push, and how many they are
+NAME, NEEDED = "push", 3  # name and count of the uniform numbers for a push
 
 
 @dataclass(frozen=True)
 class Push:
-    """Impulses on a frame, in random horizontal directions.
+    """Random horizontal impulses on a frame.
 
     Args:
         frame: the frame or body that is pushed at its origin.
-        impulse: the largest, N s; sizes are uniform from 0 to it.
+        impulse: the largest impulse, N s; magnitudes are uniform from 0 to it.
         every: the mean time between two pushes of a robot, s.
     """
 
@@ -39,7 +39,7 @@ class Push:
         return self
 
     def pushed(self, model: Model, q: Any, v: Any, u: Any, dt: float) -> Any:
-        """The velocity of a robot after the push, if any, that falls into a time `dt`; u is uniform (3,)."""
+        """The velocity of a robot after the push, if any, within a time `dt`; u are uniform numbers (3,)."""
         chance, size, way = u
         angle = 2 * math.pi * way
         size = ops.where(ops.less(chance, dt / self.every), self.impulse * size, 0.0)

@@ -1,7 +1,7 @@
 """What an action does to one robot, and how its episodes end and begin: two functions of a model.
 
-Both know one robot only; flags are numbers, 1 or 0. Whoever runs them (`host.py`, `device.py`) keeps the
-arrays, and brings the uniform random numbers.
+Both are written for one robot; flags are the numbers 1 or 0. The callers (`host.py`, `device.py`) hold the
+arrays and supply the uniform random numbers.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from kinetree.sweep.signature import MODEL_INPUTS, SIZES, Argument, arguments
 Array = np.ndarray
 
 GAINS = ("kp", "kd")
-PHYSICAL = (*CONTACT, *(a.name for a in MODEL_INPUTS))  # numbers of the simulation that may be drawn
+PHYSICAL = (*CONTACT, *(a.name for a in MODEL_INPUTS))  # numbers of the simulation that may be randomised
 
 
 class Task:
-    """An action, the steps that it lasts, and what comes of them.
+    """An action, the steps that it lasts, and their results.
 
     Args:
         model, drive: the robot, and how actions act on it.
-        functions: of a model, by what they give: "observation", "reward", "terminated" (may be absent).
-        steps, dt: of the simulation, that an action lasts, and how long each is.
-        draws: where episodes start, and what else differs between robots.
+        functions: functions of a model by role: "observation", "reward", "terminated" (may be absent).
+        steps, dt: the number of simulation steps in an action, and their length.
+        draws: where episodes start, and the other randomised numbers.
         push: if robots are pushed.
         limit: the number of actions after which an episode is truncated.
         waits: a robot whose episode is over waits for one action, which does nothing.
-        newton_limit: how many Newton steps for contact there may be in each step.
+        newton_limit: the most Newton steps for contact in each step.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Task:
         draws.fitted({name: a.sizes(model) for name, a in self.drawn.items()})
 
     def _asked(self, name: str) -> Argument:
-        """What the functions of the task take under a name that only they know."""
+        """The argument of this name, which only the functions of the task take."""
         found = {a for f in self.functions.values() for a in f.own_inputs if a.name == name}
         if not found or name in self.offered:
             raise ArgumentError(
@@ -117,12 +117,12 @@ class Task:
 
     @property
     def kept(self) -> dict[str, Argument]:
-        """What is kept of each robot from action to action, besides what is drawn."""
+        """What is kept for each robot from action to action, besides the numbers drawn."""
         numbers = arguments(f"q, v, count, over, last_action({self.drive.size})")
         return {a.name: a for a in (*numbers[:2], Argument("seen", self._seen), *numbers[2:])}
 
     def advance(self) -> OwnFunction:
-        """`_advanced`, the same object for equal tasks: their kernels are found again."""
+        """`_advanced`; the same object for equal tasks, so that their kernels are reused."""
         facts = (
             self.drive, self.steps, self.dt, self.push, self.limit, self.waits, self.ground, self.drawn,
             self.newton_limit,
@@ -137,11 +137,11 @@ class Task:
         return self.model.memo(("begin", self.functions["observation"], _digest(facts)), self._begun)
 
     def _advanced(self) -> OwnFunction:
-        """An action of a robot: its state and what is seen after it, and how the episode goes on.
+        """An action of one robot: its state and observation afterwards, and the outcome of the episode.
 
-        Inputs: what is kept and drawn, the action (between -1 and 1), `bad` (above 0 if the action makes no
-        sense), dt, and `push` (3 uniform numbers) if robots are pushed. Outputs: q, v, seen, count, over, and
-        reward, terminated, truncated, failed.
+        Inputs: what is kept and drawn, the action (between -1 and 1), `bad` (above 0 if the action is
+        invalid), dt, and `push` (3 uniform numbers) if robots are pushed. Outputs: q, v, seen, count, over,
+        and reward, terminated, truncated, failed.
         """
 
         def advanced_by_action(model: Model, **given: Any) -> tuple:
@@ -179,7 +179,7 @@ class Task:
         )
 
     def _begun(self) -> OwnFunction:
-        """A new episode, if `again` is above 0.5: what is kept and drawn, then.
+        """A new episode, if `again` is above 0.5: what is then kept and drawn.
 
         Inputs: again, what was kept and drawn (`old_...`), the uniform numbers of the episode, and `given_q`,
         `given_v` if it shall start there. Outputs: what is kept and drawn.
@@ -202,7 +202,7 @@ class Task:
         return self._function(episode_begun, inputs, [Argument(a.name, a.shape) for a in shapes.values()])
 
     def _first(self, model: Model, given: dict[str, Any]) -> Any:
-        """The observation of a robot that nothing has happened to."""
+        """The observation of a robot at the start of an episode."""
         points, none = np.zeros((SIZES["points"](self.model), 3)), np.zeros(self.drive.size)
         still = {"t": 0.0, "action": none, "last_action": none, "tau": np.zeros(model.nv)}
         still |= {"force": points, "velocity": points, "last_q": given["q"], "last_v": given["v"]}
@@ -213,9 +213,9 @@ class Task:
         return self.functions["observation"].outputs[0].shape
 
     def _function(self, body: Any, inputs: list[Argument], outputs: list[Argument]) -> OwnFunction:
-        body.__module__ = ""  # what it computes does not follow from the package's own source
+        body.__module__ = ""  # it depends on more than the package's own source
         own = [Argument(a.name, a.shape, a.name.startswith("given_")) for a in inputs]
-        common = {a.name for a in MODEL_INPUTS}  # which every function takes
+        common = {a.name for a in MODEL_INPUTS}  # taken by every function
         return OwnFunction(body, [a for a in own if a.name not in common], outputs, {})
 
     # -- their parts
@@ -245,7 +245,7 @@ class Task:
 
 
 def _digest(facts: Any) -> bytes:
-    """A few bytes that tell settings apart."""
+    """A short hash that distinguishes settings."""
     return hashlib.sha256(pickle.dumps(facts)).digest()
 
 
@@ -258,7 +258,7 @@ def _not(a: Any) -> Any:
 
 
 def _chosen(condition: Any, a: Any, b: Any) -> Any:
-    """Number by number `a` where the condition holds, else `b`."""
+    """`a` where the condition holds, else `b`, element by element."""
     if np.ndim(b) == 0:
         return ops.where(condition, a, b)
     pairs = zip(np.ravel(np.asarray(a, object)), np.ravel(np.asarray(b, object)), strict=True)

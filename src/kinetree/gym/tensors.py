@@ -1,4 +1,4 @@
-"""Arrays of other libraries that share the memory of NumPy's."""
+"""Arrays of other libraries that share the memory of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 
 BACKENDS = ("numpy", "torch", "jax")
-ALIGNED = 64  # bytes: JAX takes memory as it is only from such places on
+ALIGNED = 64  # bytes: JAX shares only memory with this alignment
 
 
 def checked(backend: str) -> str:
@@ -23,7 +23,7 @@ def checked(backend: str) -> str:
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array that other libraries can share."""
+    """An array whose memory other libraries can share."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.empty(size + ALIGNED, np.uint8)
     first = -room.ctypes.data % ALIGNED
@@ -41,7 +41,7 @@ def handed_over(array: np.ndarray, backend: str) -> Any:
 
 
 def taken(actions: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """What a policy gives, as an array (num_envs, size) of finite numbers."""
+    """The actions of a policy, as an array (num_envs, size) of finite numbers."""
     if is_on_device(actions):
         raise ArgumentError(
             "VectorEnv: actions are on a GPU, but the robots are not: make the environment with "

@@ -1,4 +1,4 @@
-"""Identification: what the motion of a robot tells about its inertias, and how to find them from it."""
+"""Identification: which inertial parameters the motion of a robot reveals, and how to estimate them."""
 
 from kinetree.identification.base import BaseParameters, base_parameters
 from kinetree.identification.identify import Identified, identify

@@ -11,13 +11,13 @@ from kinetree.model import Model
 
 Array = np.ndarray
 
-RANK = 1e-9  # a column counts as a combination of others if less than this fraction of it is left
-NOISE = 1e-10  # a coefficient below this is rounding
-STATES = 3  # random states for each column: far more equations than unknowns
+RANK = 1e-9  # a column is a combination of others if less than this fraction of it is left
+NOISE = 1e-10  # coefficients below this are rounding errors
+STATES = 3  # random states per column: far more equations than unknowns
 
 
 class BaseParameters(NamedTuple):
-    """Which combinations of parameters can be seen: tau = Y[:, independent] @ (matrix @ pi)."""
+    """The identifiable combinations of parameters: tau = Y[:, independent] @ (matrix @ pi)."""
 
     independent: Array  # (r,) columns of the regressor that are independent of those before them
     matrix: Array  # (r, p): the base parameters are matrix @ pi
@@ -25,18 +25,18 @@ class BaseParameters(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """How many there are."""
+        """The number of base parameters."""
         return len(self.independent)
 
 
 def base_parameters(model: Model, *, extra: tuple[str, ...] = ()) -> BaseParameters:
-    """The combinations of inertial parameters that generalised forces depend on, and no others.
+    """The combinations of inertial parameters that generalised forces depend on.
 
         Y pi = Y[:, independent] (matrix @ pi)        matrix[:, independent] = 1
 
-    A column of the regressor that is a combination of others in every state is not seen by itself: its
-    parameter adds to theirs. Columns of outer bodies are taken first. Found from the regressor at random
-    states, whose rank is that of all states with probability 1; coefficients are exact to about 1e-12.
+    If a column of the regressor is a combination of others in every state, its parameter cannot be identified
+    alone: it adds to theirs. Columns of outer bodies are taken first. Computed from the regressor at random
+    states, whose rank equals that of all states with probability 1; coefficients are exact to about 1e-12.
 
     Args:
         model: the robot.
@@ -57,7 +57,7 @@ def _found(model: Model, extra: tuple[str, ...]) -> BaseParameters:
     basis = np.zeros((len(R), 0))
     for column in order:
         rest = R[:, column] / (sizes[column] or 1.0)
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # reorthogonalisation: twice is enough
             rest = rest - basis @ (basis.T @ rest)
         left = float(np.linalg.norm(rest))
         if sizes[column] > RANK * sizes.max(initial=0.0) and left > RANK:
@@ -79,7 +79,7 @@ def _found(model: Model, extra: tuple[str, ...]) -> BaseParameters:
 
 
 def _triangle(model: Model, extra: tuple[str, ...], width: int) -> Array:
-    """The triangular factor of the regressor at random states, found from some states at a time."""
+    """The triangular factor of the regressor at random states, accumulated in chunks of states."""
     rng = np.random.default_rng(0)
     R = np.zeros((0, width))
     needed = STATES * width

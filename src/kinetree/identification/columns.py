@@ -1,4 +1,4 @@
-"""The parameters that are looked for: their order, their prior, and the forces of what is known."""
+"""The unknown parameters: their order, their prior, and the forces of what is known."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kinetree.spatial import Inertia
 
 Array = np.ndarray
 
-LEAST = 1e-9  # a friction or armature of the prior is at least that
-SMALL = 1e-3  # what counts as the size of a friction or armature whose prior is smaller
+LEAST = 1e-9  # the least value of a friction or armature in the prior
+SMALL = 1e-3  # the scale of a friction or armature whose prior is smaller
 
 
 class Columns:
-    """The inertias of bodies and rotors (ten numbers each), then numbers that are not negative."""
+    """The unknowns: inertias of bodies and rotors (ten numbers each), then non-negative numbers."""
 
     def __init__(self, model: Model, extra: Any, prior: Any):
         self.model, self.extra = model, (extra,) if isinstance(extra, str) else tuple(extra)
@@ -43,7 +43,7 @@ class Columns:
         self._known_model = _without(model, self.kinds)
 
     def known(self, q: Array, v: Array, a: Array) -> Array:
-        """The forces of what is not looked for: rotors and armatures, damping, friction and springs."""
+        """The forces of what is not estimated: rotors, armatures, damping, friction and springs."""
         massless = np.zeros((self.model.nbodies, 10))
         inertial = of.inverse_dynamics(self._known_model, q, v, a, parameters=massless)
         return inertial - passive_force(self._known_model, q, v)
@@ -59,12 +59,12 @@ class Columns:
         return W
 
     def is_physical(self, parameters: Array) -> bool:
-        """True if all inertias are those of bodies and all other numbers are positive."""
+        """True if all inertias are physical and all other numbers are positive."""
         inertias, rest = self._parts(parameters)
         return bool((rest > 0).all()) and physical.are_positive(inertias)
 
     def barrier(self, parameters: Array) -> tuple[float, Array, Array]:
-        """What grows beyond bounds where parameters are no longer physical, with two derivatives."""
+        """A barrier that goes to infinity where parameters cease to be physical, with two derivatives."""
         inertias, rest = self._parts(parameters)
         value, gradient, blocks = physical.barrier(inertias)
         bends = np.zeros((self.count, self.count))
@@ -90,7 +90,7 @@ class Columns:
         return parameters[: 10 * model.nbodies].reshape(-1, 10), further
 
     def model_with(self, parameters: Array, further: dict[str, Array]) -> Model:
-        """The model with what was found."""
+        """The model with the parameters found."""
         model = self.model
         bodies = [b._replace(inertia=_inertia(p)) for b, p in zip(model.bodies, parameters, strict=True)]
         for kind, values in further.items():
@@ -108,7 +108,7 @@ def _inertia(parameters: Array) -> Inertia:
 
 
 def _with_numbers_of(model: Model, bodies: list[Any], kind: str, values: Array) -> list[Any]:
-    """The bodies with other numbers of one kind; a joint that follows another one has none of its own."""
+    """The bodies with new numbers of one kind; a joint that follows another has none of its own."""
     total = np.zeros(model.nv)
     places = [place for *_, place in geared(model)] if kind == "armature" else range(model.nv)
     total[list(places)] = values
@@ -124,7 +124,7 @@ def _with_numbers_of(model: Model, bodies: list[Any], kind: str, values: Array) 
 
 
 def _without(model: Model, kinds: list[str]) -> Model:
-    """The model without what is looked for, besides the inertias of its bodies."""
+    """The model without the unknowns other than the inertias of its bodies."""
     bodies: list[Any] = list(model.bodies)
     for kind in kinds:
         if kind != "rotors":

@@ -17,25 +17,25 @@ from kinetree.model import Model
 Array = np.ndarray
 
 BARRIERS = 10  # heights of the barrier
-REWEIGHTED = 5  # times that the noise is estimated from what is left
-# The search for physical parameters, in units of the weighted squares: the first height of the barrier, and
-# the last one relative to the regularization, so that the prior decides what is not seen; steps at each
-# height, and when these end.
+REWEIGHTED = 5  # iterations that estimate the noise from the residual
+# The search for physical parameters, in units of the weighted squares: the first barrier height, and the last
+# one relative to the regularization, so that the prior decides what the data do not; Newton steps at each
+# height, and when they end.
 HIGHEST, LOWEST = 1e2, 1e-3
 STEPS, CONVERGED, SHORTEST = 50, 1e-2, 1e-9
 
 
 class Identified(NamedTuple):
-    """What was found.
+    """The result of an identification.
 
-    `base_values` are the least-squares estimates of the combinations that can be seen, without the prior and
-    unbiased; `parameters` are physical, and take from the prior what cannot be seen.
+    `base_values` are the least-squares estimates of the identifiable combinations, unbiased and without the
+    prior; `parameters` are physical, and follow the prior where the data say nothing.
     """
 
     model: Model  # with the parameters found
     parameters: Array  # (nb, 10)
     extra: dict[str, Array]  # the further parameters, by kind
-    covariance: Array  # (p, p) of all parameters in the order of the columns, the prior counted as knowledge
+    covariance: Array  # (p, p) of all parameters in column order; the prior counts as knowledge
     base: BaseParameters
     base_values: Array  # (r,)
     base_covariance: Array  # (r, r)
@@ -43,10 +43,10 @@ class Identified(NamedTuple):
     samples: int
 
     def base_interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """The ends of the intervals that hold each base parameter with the given probability."""
+        """The ends of the intervals that contain each base parameter with the given probability."""
         free = max(1.0, self.samples - len(self.base_values) / len(self.noise))
         z = NormalDist().inv_cdf(0.5 + level / 2)
-        t = z + (z**3 + z) / (4 * free)  # Student's, for that many degrees of freedom
+        t = z + (z**3 + z) / (4 * free)  # Student's t for this many degrees of freedom
         half = t * np.sqrt(np.diag(self.base_covariance))
         return self.base_values - half, self.base_values + half
 
@@ -65,23 +65,23 @@ def identify(
     regularization: float = 1e-3,
     chunk: int = 1024,
 ) -> Identified:
-    """Inertial parameters from measured motion: the physical ones that explain the forces best.
+    """The physical inertial parameters that best explain measured forces.
 
         minimise  sum |Y pi - tau|^2 / noise^2 + regularization * distance(pi, prior)^2
 
-    over parameters that belong to bodies: every pseudo-inertia is positive, so is friction. What is
-    not asked for in `extra` (rotors, armatures, damping, friction) is taken from the model as it is, and so
-    are springs. The regressor is made and forgotten in chunks.
+    over physical parameters: every pseudo-inertia is positive, and so is friction. Rotors, armatures, damping
+    and friction that are not asked for in `extra`, and all springs, are taken from the model. The regressor
+    is processed in chunks and never stored as a whole.
 
     Args:
         model: the robot, with parameters that serve as the prior.
         q, v, a, tau: measurements (samples, ...); tau is the force of the motors.
         extra: which further parameters to find, as for `torque_regressor`.
-        noise: (nv,) standard deviations of tau; estimated from what is left if None.
-        weights: (samples,) how much each sample counts; 1 if None.
+        noise: (nv,) standard deviations of tau; estimated from the residual if None.
+        weights: (samples,) the weight of each sample; 1 if None.
         prior: (nb, 10) parameters to stay near; those of the model if None.
-        regularization: how much the prior counts: as much as a measurement of each parameter to within
-            100 % of the size of its body, divided by the square root of this number.
+        regularization: weight of the prior: it counts as a measurement of each parameter to within 100 % of
+            the size of its body, divided by the square root of this number.
         chunk: samples at a time.
 
     Raises:
@@ -143,7 +143,7 @@ def _given_noise(model: Model, noise: Any) -> Array | None:
 
 
 def _triangles(model: Model, columns: Columns, measured: tuple[Array, ...], chunk: int) -> Array:
-    """(nv, p + 1, p + 1): for each force the triangular factor of its equations [Y | tau], however many."""
+    """(nv, p + 1, p + 1): for each force the triangular factor of its equations [Y | tau]."""
     width = columns.count + 1
     T = np.zeros((model.nv, 0, width))
     for q, v, a, tau, weights in _chunks(measured, chunk):
@@ -160,7 +160,7 @@ def _chunks(measured: tuple[Array, ...], chunk: int) -> Iterator[tuple[Array, ..
 
 
 def _fitted(T: Array, base: BaseParameters, samples: int, noise: Array | None) -> tuple[Array, Array]:
-    """The base parameters by weighted least squares, and the noise that they leave if it is not known."""
+    """The base parameters by weighted least squares, and the noise, from the residual if it is not known."""
     places = [*base.independent, T.shape[-1] - 1]
     T = T[:, :, places]
     sizes = np.linalg.norm(T[:, :, -1], axis=1) / np.sqrt(samples)
@@ -176,7 +176,7 @@ def _fitted(T: Array, base: BaseParameters, samples: int, noise: Array | None) -
 
 
 def _physical(columns: Columns, R: Array, z: Array, regularization: float) -> tuple[Array, Array]:
-    """All parameters, physical, and their covariance; by Newton's method inside of the barrier."""
+    """All parameters, physical, and their covariance, by Newton's method with a barrier."""
     W, prior = columns.metric(), columns.prior
     A = np.concatenate([R, np.sqrt(regularization) * W])
     c = np.concatenate([z, np.sqrt(regularization) * (W @ prior)])

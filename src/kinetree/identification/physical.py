@@ -1,12 +1,12 @@
-"""Inertias that are physical by construction, and how far one is from another.
+"""Physical consistency of inertias, and the distance between two of them.
 
-Ten parameters are those of a body if and only if their pseudo-inertia P is not negative:
+Ten parameters are those of a body if and only if their pseudo-inertia P is positive semidefinite:
 
     P = [Sigma h; h^T m]        Sigma = tr(J) / 2 - J = integral x x^T dm        h = m c
 
 with J about the origin. It is linear in the parameters, so bodies form a convex cone, and -log det P is a
-barrier that keeps a search inside of it. The distance |L^-1 (P - P_0) L^-T| from a prior P_0 = L L^T does not
-depend on units and frames.
+barrier that keeps a search inside it. The distance |L^-1 (P - P_0) L^-T| from a prior P_0 = L L^T does not
+depend on units or frames.
 
 Reference: Wensing, Kim and Slotine (2018); Lee, Wensing and Park (2020).
 """
@@ -17,12 +17,12 @@ import numpy as np
 
 Array = np.ndarray
 
-LEAST = 1e-4  # of the trace: a prior that is flat, thin or no body at all gets that much thickness
-SMALLEST = 1e-3  # kg m^2 and kg: the trace of a body that has no inertia counts as that much
+LEAST = 1e-4  # of the trace: thickness added to a prior that is flat, thin or not a body
+SMALLEST = 1e-3  # kg m^2 and kg: the trace assumed for a body without inertia
 
 
 def pseudo_inertia(parameters: Array) -> Array:
-    """P (..., 4, 4) of ten parameters: linear."""
+    """The pseudo-inertia P (..., 4, 4) of ten parameters; linear."""
     return np.einsum("...k,kij->...ij", parameters, BASIS)
 
 
@@ -45,12 +45,12 @@ def parameters_of(P: Array) -> Array:
 
 
 def are_positive(parameters: Array) -> bool:
-    """True if bodies with thickness in all directions have these parameters (n, 10)."""
+    """True if the parameters (n, 10) are those of bodies with extent in all directions."""
     return bool((np.linalg.eigvalsh(pseudo_inertia(parameters)) > 0).all())
 
 
 def thickened(parameters: Array) -> Array:
-    """The parameters, changed a little where they are those of a flat or thin body, or of none."""
+    """The parameters, changed slightly where they belong to a flat or thin body, or to none."""
     P = pseudo_inertia(parameters)
     values, vectors = np.linalg.eigh(P)
     floor = LEAST * max(float(np.trace(P)), SMALLEST)
@@ -58,7 +58,7 @@ def thickened(parameters: Array) -> Array:
 
 
 def barrier(parameters: Array) -> tuple[float, Array, Array]:
-    """-sum log det P of some bodies (n, 10), its gradient (n, 10) and its second derivatives (n, 10, 10)."""
+    """-sum log det P over bodies (n, 10), its gradient (n, 10) and its second derivatives (n, 10, 10)."""
     P = pseudo_inertia(parameters)
     inverse = np.linalg.inv(P)
     shares = np.einsum("nij,kjl->nkil", inverse, BASIS)

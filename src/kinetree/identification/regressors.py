@@ -1,8 +1,8 @@
-"""Regressors: the matrices of what is linear in the inertial parameters.
+"""Regressors: matrices of quantities that are linear in the inertial parameters.
 
-tau = Y(q, v, a) pi, and likewise energies and momentum. The columns are those of `model.parameters` body by
-body (m, m c, inertia about the body origin: xx, yy, zz, xy, xz, yz). On request, further columns follow: the
-same ten of each rotor, and for each velocity an armature, a damping and a Coulomb friction.
+tau = Y(q, v, a) pi, and likewise energies and momentum. The columns are those of `model.parameters`, body by
+body (m, m c, inertia about the body origin: xx, yy, zz, xy, xz, yz). Further columns follow on request: the
+same ten for each rotor, and for each velocity an armature, a damping and a Coulomb friction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kinetree.sweep.signature import Argument
 
 Array = np.ndarray
 
-NAMES = ("m", "mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz")  # of the ten parameters of a body
+NAMES = ("m", "mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz")  # the ten parameters of a body
 KINDS = ("rotors", "armature", "damping", "friction")  # further columns, in this order
 
 
@@ -51,9 +51,7 @@ def regressor_columns(model: Model, extra: tuple[str, ...] = ()) -> list[str]:
 
 
 def geared(model: Model) -> Iterator[tuple[int, int, int]]:
-    """(body, velocity of its joint, index in v) of the velocities that are rates: those have armatures of
-    their own.
-    """
+    """(body, velocity of its joint, index in v) of velocities that are rates: only these have armatures."""
     for n, (body, coupling) in enumerate(zip(model.bodies, model.layout.couplings[1:], strict=True)):
         if isinstance(coupling, Own) and not body.joint.quaternions:
             for k in range(coupling.nv):
@@ -61,7 +59,7 @@ def geared(model: Model) -> Iterator[tuple[int, int, int]]:
 
 
 def kinds_of(extra: Any) -> list[str]:
-    """The kinds of further columns in their order."""
+    """The kinds of further columns, in their order."""
     given = (extra,) if isinstance(extra, str) else tuple(extra)
     for kind in given:
         if kind not in KINDS:
@@ -80,7 +78,7 @@ def _velocity_names(model: Model) -> list[str]:
 
 
 class _Columns(Argument):
-    """A result with a row for each velocity and a column for each parameter, those asked for included."""
+    """A result with a row for each velocity and a column for each parameter, including the extra ones."""
 
     def sizes(self, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
         return model.nv, len(regressor_columns(model, (options or {}).get("extra", ())))
@@ -100,10 +98,10 @@ def _torque_regressor(
 
         tau = Y(q, v, a) pi
 
-    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` asks for further
-    columns, some of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a
-    rate), "damping" and "friction" (one for each velocity): then the product with all parameters (see
-    `regressor_columns`) is the force of the motors. Cost O(N d).
+    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` adds columns,
+    any of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a rate),
+    "damping" and "friction" (one for each velocity): the product with all parameters (see
+    `regressor_columns`) is then the force of the motors. Cost O(N d).
 
     Reference: Atkeson, An and Hollerbach (1986); Khalil and Dombre (2002) ch. 12.
     """
@@ -126,7 +124,7 @@ def _torque_regressor(
 
 
 def _own_numbers(model: Model) -> tuple[Model, dict[str, Any]]:
-    """The model with its own inertias, on which no regressor depends, and the gravity that is given."""
+    """The model with its own inertias, on which no regressor depends, and the given gravity."""
     base, given = origin(model)
     return base, {"gravity": given["gravity"]} if "gravity" in given else {}
 
@@ -146,7 +144,7 @@ def _massless(model: Model) -> Model:
 
 
 def _rotor_models(model: Model) -> Iterator[Model]:
-    """Models in which one number of one rotor's inertia is 1, and all other inertias are 0."""
+    """Models with one number of one rotor's inertia set to 1 and all other inertias 0."""
     bodies = _massless(model).bodies
     for rotor in model.rotors:
         for k in range(10):
@@ -155,7 +153,7 @@ def _rotor_models(model: Model) -> Iterator[Model]:
 
 
 def _armature_models(model: Model) -> Iterator[Model]:
-    """Models in which one velocity has an armature of 1, and all other inertias are 0."""
+    """Models with the armature of one velocity set to 1 and all other inertias 0."""
     bodies = _massless(model).bodies
     for n, k, _ in geared(model):
         unit = tuple(float(j == k) for j in range(len(bodies[n].armature)))
@@ -168,7 +166,7 @@ torque_regressor = function("q, v, a -> Y(nv, 10 nb)", kind=_WithColumns)(_torqu
 
 @function("q, v -> kinetic(10 nb), potential(10 nb)", result=EnergyRegressor)
 def energy_regressor(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
-    """The rows of the energies of a model as functions of its inertial parameters pi.
+    """The rows that give the energies of a model from its inertial parameters pi.
 
         T = y_T pi        U = y_U pi
 

@@ -1,4 +1,4 @@
-"""Models and states to and from Pinocchio and MuJoCo, which are imported only when asked for."""
+"""Conversion of models and states to and from Pinocchio and MuJoCo, which are imported only when needed."""
 
 from kinetree.interop.maps import Maps, angular_first
 from kinetree.interop.mujoco import mujoco_maps, mujoco_wrenches, to_mjcf, to_mujoco

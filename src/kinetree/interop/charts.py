@@ -1,8 +1,8 @@
-"""Charts: the coordinates of one joint here, and of the same joint in another library.
+"""Charts: maps between the coordinates of one joint here and of the same joint in another library.
 
-A chart takes positions x here to y there, and velocities v to w = T(x) v with a square, orthogonal T. So
-accelerations go to T a + (dT/dt) v, forces to T f (power is the same: w . T f = v . f), and back by T^T.
-Arrays have any leading batch axes.
+A chart maps positions x here to y there, and velocities v to w = T(x) v with a square, orthogonal T. So
+accelerations become T a + (dT/dt) v and forces T f (power is the same: w . T f = v . f); T^T maps back.
+Arrays may have any leading batch axes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Order = tuple[int, ...] | None
 
 
 class Chart:
-    """The same coordinates on both sides, or the same ones in another order.
+    """The same coordinates on both sides, possibly in another order.
 
     Args:
-        positions, velocities: entry k is the place there of number k here; None for the same order.
+        positions, velocities: entry k is the index there of coordinate k here; None for the same order.
     """
 
     def __init__(self, positions: Order = None, velocities: Order = None) -> None:
@@ -43,7 +43,7 @@ class Chart:
         return T if self.velocities is None else T[np.argsort(self.velocities)]
 
     def rate(self, x: Array, v: Array) -> Array:
-        """(dT/dt) v, (..., nv), while x moves with the velocity v."""
+        """(dT/dt) v, (..., nv), for x moving with velocity v."""
         return np.zeros(v.shape)
 
 
@@ -54,7 +54,7 @@ FREE_TWIST = Chart((3, 4, 5, 6, 0, 1, 2), (3, 4, 5, 0, 1, 2))
 
 
 class Circle(Chart):
-    """A revolute joint without bounds in Pinocchio: y = [cos x, sin x]."""
+    """An unbounded revolute joint in Pinocchio: y = [cos x, sin x]."""
 
     def position(self, x: Array) -> Array:
         return np.concatenate([np.cos(x), np.sin(x)], axis=-1)
@@ -87,7 +87,7 @@ class PlanarBody(Chart):
 
 
 class PlanarOrder(PlanarBody):
-    """The same for a joint whose velocities are in body axes here, too: [turn, linear] in another order."""
+    """The same for a joint whose velocities are in body axes here, too: [turn, linear], reordered."""
 
     def matrix(self, x: Array, nv: int) -> Array:
         return np.eye(3)[[1, 2, 0]]
@@ -102,7 +102,7 @@ class FreeWorld(Chart):
     w = [rate of the position, in world (parent) axes; angular velocity in body axes].
 
     Args:
-        placement: pose, in that world or parent, of the predecessor side from which x counts.
+        placement: pose, in that world or parent, of the predecessor side, from which x is measured.
     """
 
     def __init__(self, placement: Any) -> None:

@@ -1,7 +1,7 @@
-"""Maps of models with loops: the twin has the tree, with coordinates for all joints and its loops open.
+"""Maps of models with loops: the twin is the open tree, with coordinates for all joints.
 
-Positions are those of all joints on both sides. With u = G v the velocities of all joints, velocities there
-are w = T G v, and everything else follows.
+Positions are those of all joints on both sides. With u = G v for the velocities of all joints, the velocities
+there are w = T G v, and everything else follows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kinetree.model.loop import LoopNode
 
 
 class LoopMaps(Maps):
-    """The maps of a model with loops, made of those of its tree.
+    """The maps of a model with loops, built from those of its open tree.
 
-    Forces there act on the independent joints. What comes back from there is taken for closed: velocities and
+    Forces there act on the independent joints. States that come back are assumed to be closed: velocities and
     accelerations here are those of the independent joints.
     """
 
@@ -33,7 +33,7 @@ class LoopMaps(Maps):
             tree.notes,
         )
         self.model, self.tree = model, tree
-        self.own = [0] * model.nv  # where the independent velocities stand among those of all joints
+        self.own = [0] * model.nv  # indices of the independent velocities among those of all joints
         for node in model.nodes:
             places = range(len(node.v_index)) if node.closing is None else node.closing.independent
             for k, j in zip(node.v_index, places, strict=True):
@@ -91,13 +91,13 @@ class LoopMaps(Maps):
 
 
 def closing(model: Model, tree: Maps) -> Maps:
-    """The maps of a model, from those of the same with its loops cut."""
+    """The maps of a model, from those of its open tree."""
     return LoopMaps(model, tree) if model.loops else tree
 
 
 def notes_of(model: Model, peer: str) -> list[str]:
-    """What is to be said of the loops of a model that became a tree in another library."""
+    """Notes on the loops of a model that is an open tree in another library."""
     return [
-        f"loop '{loop.name}' is open in {peer}, whose coordinates are those of all joints: the maps close it"
+        f"loop '{loop.name}' is open in {peer}, which has coordinates for all joints: the maps close it"
         for loop in model.loops
     ]

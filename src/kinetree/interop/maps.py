@@ -17,7 +17,7 @@ class Piece(NamedTuple):
     """One joint on both sides, or a coordinate there that follows one here.
 
     With a factor, the coordinate there is chart(factor * x + offset): a mimic joint, or the sliding part of
-    a screw. Only the piece that `owns` its coordinates is used on the way back.
+    a screw. Only pieces that `own` their coordinates are used for the inverse map.
     """
 
     chart: Chart
@@ -31,17 +31,17 @@ class Piece(NamedTuple):
 
 
 class Maps:
-    """Takes states, forces and matrices from a kinetree model to its twin and back.
+    """Maps states, forces and matrices from a kinetree model to its twin and back.
 
     Every argument belongs to the side that the conversion starts from. All functions take leading batch axes.
-    Velocities there are w = T(q) v, with T from `velocity_map`. A twin in which mimic joints or screws have
-    coordinates of their own has more velocities than the model: T is then tall, positions, velocities and
-    accelerations satisfy the coupling, and forces act on the coordinate that is followed. So it is with
+    Velocities there are w = T(q) v, with T from `velocity_map`. If mimic joints or screws have their own
+    coordinates in the twin, it has more velocities than the model: T is then tall; positions, velocities and
+    accelerations satisfy the coupling, and forces act on the coordinate that is followed. The same holds for
     joints of loops, which are open there: forces act on the independent ones.
 
     Attributes:
         joints: joint here -> joints there, by name.
-        notes: what the twin holds in another way than the model, in sentences.
+        notes: how the twin differs from the model, in sentences.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Maps:
         self.nq, self.nv = here
         self.nq_there, self.nv_there = there
         self.pieces, self.joints, self.notes = tuple(pieces), joints, tuple(notes)
-        self.neutral = np.array(neutral, dtype=float)  # positions there that nothing here moves
+        self.neutral = np.array(neutral, dtype=float)  # positions there that have no counterpart here
 
     # --- kinetree -> peer ---
     def q(self, q: Any) -> Array:
@@ -114,7 +114,7 @@ class Maps:
         return out
 
     def velocity_map_rate(self, q: Any, v: Any) -> Array:
-        """(dT/dt) v (..., nv_there): the acceleration there while `v` is constant here."""
+        """(dT/dt) v (..., nv_there): the acceleration there for constant `v` here."""
         q, v = as_numbers(q, self.nq, "q"), as_numbers(v, self.nv, "v")
         shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         out = np.zeros((*shape, self.nv_there))
@@ -132,7 +132,7 @@ class Maps:
     def bias_force(self, q: Any, v: Any, M: Any, bias: Any) -> Array:
         """The bias force here (..., nv) from the mass matrix and the bias force there.
 
-        T' (c + M (dT/dt) v): what constant velocities here take, seen from there.
+        T' (c + M (dT/dt) v): the force that constant velocities here require there.
         """
         moving = times(np.asarray(M, dtype=float), self.velocity_map_rate(q, v))
         return self._backward(self.pieces, q, np.asarray(bias, dtype=float) + moving)
@@ -168,7 +168,7 @@ class Maps:
 
 
 def angular_first(rows: Any) -> Array:
-    """Exchange the halves of the first six rows (6, n) or of a vector (6,): [linear; angular] and back."""
+    """Swap the halves of the first six rows (6, n) or of a vector (6,): [linear; angular] and back."""
     rows = np.asarray(rows)
     return np.concatenate([rows[3:6], rows[:3]])
 

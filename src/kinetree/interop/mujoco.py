@@ -1,7 +1,7 @@
-"""kinetree models in MuJoCo, and the maps between the coordinates of both.
+"""kinetree models in MuJoCo, and the maps between their coordinates.
 
-MuJoCo puts the scalar part of quaternions first, position before attitude, and the linear velocity of a free
-joint in world axes. It has four joints (free, ball, slide, hinge), of which a body may have several in a row.
+MuJoCo puts the scalar part of quaternions first and position before attitude, and gives the linear velocity
+of a free joint in world axes. It has four joints (free, ball, slide, hinge), and a body may have several.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ TYPES = ("free", "ball", "slide", "hinge")  # in the order of MuJoCo's mjtJoint
 def to_mujoco(model: Model, *, strict: bool = True) -> Twin:
     """The `mujoco.MjModel` of a kinetree model, and the maps between their coordinates.
 
-    See `to_mjcf` for how it is written, and for `strict`.
+    See `to_mjcf` for the conversion and for `strict`.
 
     Raises:
-        ModelError: the model has something that MuJoCo cannot hold, such as moving bodies without mass.
+        ModelError: MuJoCo cannot represent the model, for example moving bodies without mass.
         KinetreeError: MuJoCo is not installed.
     """
     mujoco = imported("mujoco", "MuJoCo")
@@ -47,16 +47,16 @@ def to_mujoco(model: Model, *, strict: bool = True) -> Twin:
 
 
 def to_mjcf(model: Model, *, strict: bool = True) -> str:
-    """The MJCF text of a kinetree model: bodies, joints and sites with its names, no geometry.
+    """The MJCF text of a kinetree model: bodies, joints and sites with its names, and its collision shapes.
 
     Universal, cylindrical, planar, helical and carried free joints j become several joints j/1, j/2, ... of
-    one body. Mimic joints, and the sliding part of helical ones, have coordinates of their own in MuJoCo,
-    tied by `equality joint` constraints, which are soft there. So are loops, which become `connect`, `weld`
-    and `joint` constraints.
+    one body. Mimic joints and the sliding part of helical ones have their own coordinates in MuJoCo, coupled
+    by `equality joint` constraints. Loops become `connect`, `weld` and `joint` constraints. All of these are
+    soft in MuJoCo.
 
     Args:
-        strict: refuse what MuJoCo cannot hold exactly: rotors, and armatures that differ between the degrees
-            of freedom of a ball or free joint. If False, come as near as possible.
+        strict: refuse what MuJoCo cannot represent exactly: rotors, and armatures that differ between the
+            degrees of freedom of a ball or free joint. If False, approximate them.
     """
     return written(model, Notes(model.name, "MuJoCo", strict))
 
@@ -72,7 +72,7 @@ class There(NamedTuple):
 
 
 def joints_there(mujoco: Any, twin: Any) -> dict[str, There]:
-    """The joints of a MuJoCo model by name; those without one are called after their bodies."""
+    """The joints of a MuJoCo model by name; unnamed ones are named after their bodies."""
     names = [mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_JOINT, j) for j in range(twin.njnt)]
     free = Names(filter(None, names))
     out = {}
@@ -85,7 +85,7 @@ def joints_there(mujoco: Any, twin: Any) -> dict[str, There]:
 
 
 def paired(model: Model, there: dict[str, There]) -> dict[str, There]:
-    """The joints of a MuJoCo model by our names: those without a name there are paired in order."""
+    """The joints of a MuJoCo model by our names; joints that are unnamed there are paired in order."""
     ours = [name for body in model.bodies for name in _joint_names(body, there)]
     free = [label for label, joint in there.items() if not joint.named and label not in ours]
     wanted = [name for name in ours if name not in there]
@@ -96,7 +96,7 @@ def paired(model: Model, there: dict[str, There]) -> dict[str, There]:
 
 
 def _joint_names(body: Any, there: dict[str, There]) -> list[str]:
-    """The names that the parts of a joint have in MuJoCo; none for what MuJoCo cannot hold."""
+    """The names of the parts of a joint in MuJoCo; none if MuJoCo cannot represent it."""
     try:
         whole = not body.joint.is_free or body.joint_name in there
         return names_of(body, steps_of(body._replace(parent=0) if whole else body, "", whole))
@@ -105,18 +105,18 @@ def _joint_names(body: Any, there: dict[str, There]) -> list[str]:
 
 
 def body_name(mujoco: Any, twin: Any, b: int) -> str:
-    """The name of a MuJoCo body, or one made of its number."""
+    """The name of a MuJoCo body, or one generated from its index."""
     return mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_BODY, b) or f"body{b}"
 
 
 def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
     """The maps between a kinetree model and a `mujoco.MjModel` whose joints have the same names.
 
-    Both may come from one robot file. Joints of the same name must be the same joints, with the same zero.
-    Joints that have no name in MuJoCo are paired with what is left here, in order.
+    Both may come from the same robot file. Joints of the same name must be the same joints, with the same
+    zero. Joints without a name in MuJoCo are paired with the remaining joints here, in order.
 
     Raises:
-        ModelError: a joint is found on one side only, or is of another type there.
+        ModelError: a joint exists on one side only, or has another type there.
     """
     if model.loops:
         return closing(model, mujoco_maps(model.spanning_tree, twin, (*notes, *notes_of(model, "MuJoCo"))))
@@ -159,15 +159,15 @@ def mujoco_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
 
 
 def _part(whole: slice, places: tuple[int, ...]) -> slice:
-    """Neighbouring places of a joint's coordinates, among those of the model."""
+    """The slice of adjacent coordinates of a joint, among those of the model."""
     return slice(whole.start + places[0], whole.start + places[-1] + 1)
 
 
 def mujoco_wrenches(model: Model, twin: Any, q: Any, f_ext: Any) -> Array:
     """MuJoCo's `xfrc_applied` (nbody, 6), from the wrenches `f_ext` (nb, 6) on our bodies at `q`.
 
-    MuJoCo wants [force; torque] in world axes about the centre of mass of each body.
-    Bodies are found by name, those that have none in MuJoCo by their joints.
+    MuJoCo expects [force; torque] in world axes about the centre of mass of each body. Bodies are matched by
+    name, or by their joints if they have no name in MuJoCo.
     """
     mujoco = imported("mujoco", "MuJoCo")
     there = paired(model, joints_there(mujoco, twin))
@@ -179,7 +179,7 @@ def mujoco_wrenches(model: Model, twin: Any, q: Any, f_ext: Any) -> Array:
             unnamed = not mujoco.mj_id2name(twin, mujoco.mjtObj.mjOBJ_BODY, joint.body)
             b = joint.body if unnamed else b
         if b < 0 and not wrench.any():
-            continue  # a massless body between two joints of one
+            continue  # a massless body between two joints of one body
         if b < 0:
             raise ModelError(f"model '{model.name}': MuJoCo has no body '{body.name}'")
         moment = wrench[:3] - np.cross(twin.body_ipos[b], wrench[3:])

@@ -1,4 +1,4 @@
-"""What closes loops in a MuJoCo model: `connect`, `weld` and polynomials of joints."""
+"""Loop closures of a MuJoCo model: `connect`, `weld` and joint polynomials."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from kinetree.spatial.rotation import Rotation
 
 
 class Closures:
-    """Adds what closes loops to a builder that has all bodies.
+    """Adds loop closures to a builder that has all bodies.
 
     Args:
-        bodies, joints: names here, by their numbers there.
-        ties: joints that are mimic joints already.
+        bodies, joints: names here, by index there.
+        ties: joints that are already mimic joints.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Closures:
         self.names = Names()
 
     def closed(self) -> Model:
-        """The model, with the loops that can be closed; the others are in `notes`."""
+        """The model with all loops that can be closed; the others are in `notes`."""
         for e in range(self.twin.neq):
             if self.twin.eq_active0[e]:
                 try:

@@ -28,19 +28,19 @@ def from_mujoco(twin: Any, *, name: str = "model", loops: str = "close") -> Twin
     """The kinetree model of a `mujoco.MjModel`, and the maps between their coordinates.
 
     Several joints of one body become a chain with massless bodies in between, called body@joint; joints j/1,
-    j/2, ... that `to_mjcf` wrote become the joint j again. A body whose last joint has a position of its own
-    hangs on a fixed joint behind it. A free joint counts from the body's initial pose, so that `neutral()` is
-    MuJoCo's qpos0. Sites become frames, keyframes configurations, linear `equality joint` constraints mimic
-    joints; other polynomials, `connect` and `weld` close loops. Contacts, tendons and actuators have no part
-    in it; what acts on the motion all the same, such as polynomial damping, is listed in `maps.notes`, and so
-    are loops that cannot be closed.
+    j/2, ... written by `to_mjcf` become the joint j again. A body whose last joint has a non-zero position is
+    attached to that joint by a fixed joint. A free joint is measured from the body's initial pose, so that
+    `neutral()` is MuJoCo's qpos0. Sites become frames, keyframes become configurations, and linear
+    `equality joint` constraints become mimic joints; other polynomials, `connect` and `weld` close loops.
+    Contacts, tendons and actuators are not converted. Other features that affect the motion, such as
+    polynomial damping, are listed in `maps.notes`, as are loops that cannot be closed.
 
     Args:
         name: the name of the model.
         loops: "close" or "ignore", as for `kinetree.load`.
 
     Warns:
-        FileWarning: once, if something that acts on the motion is left out.
+        FileWarning: once, if something that affects the motion is left out.
     """
     mujoco = imported("mujoco", "MuJoCo")
     if loops not in CHOICES:
@@ -58,7 +58,7 @@ def from_mujoco(twin: Any, *, name: str = "model", loops: str = "close") -> Twin
 
 
 def _closed(model: Model, keys: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Configurations in which loops are closed, if need be by moving joints; without those that cannot be."""
+    """The configurations with loops closed, by moving joints if need be; those that cannot be are dropped."""
     found = {}
     for label, q in keys.items():
         try:
@@ -69,7 +69,7 @@ def _closed(model: Model, keys: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def left_out(mujoco: Any, twin: Any) -> list[str]:
-    """What acts on the motion in MuJoCo and has no place in a model, in sentences."""
+    """What affects the motion in MuJoCo but is not part of a model, in sentences."""
     joints = list(joints_there(mujoco, twin))
     owners = [joints[j] for j in twin.dof_jntid]
     found = [
@@ -89,12 +89,12 @@ def left_out(mujoco: Any, twin: Any) -> list[str]:
         if named:
             notes.append(f"{what}: {', '.join(list(named)[:8])}{', ...' if len(named) > 8 else ''}")
     if twin.opt.density or twin.opt.viscosity:
-        notes.append("forces of a fluid")
+        notes.append("fluid forces")
     return notes
 
 
 class _Reader:
-    """One MuJoCo model on its way into a builder."""
+    """Reads one MuJoCo model into a builder."""
 
     def __init__(self, mujoco: Any, twin: Any, name: str) -> None:
         self.mujoco, self.twin = mujoco, twin
@@ -128,7 +128,7 @@ class _Reader:
         return model
 
     def _equalities(self) -> dict[int, tuple[int, float, float]]:
-        """Follower -> (leader, multiplier, offset), for active constraints that are linear."""
+        """Follower -> (leader, multiplier, offset), for active linear constraints."""
         twin, out = self.twin, {}
         for e in range(0 if self._off("EQUALITY", "CONSTRAINT") else twin.neq):
             follower, leader = int(twin.eq_obj1id[e]), int(twin.eq_obj2id[e])
@@ -159,7 +159,7 @@ class _Reader:
 
     # --- joints ---
     def _groups(self, joints: range) -> list[tuple[str, list[int], Joint]]:
-        """(name, MuJoCo joints, joint here): the parts j/1, j/2, ... of one joint stand together again."""
+        """(name, MuJoCo joints, joint here): the parts j/1, j/2, ... of one joint are reassembled."""
         out: list[tuple[str, list[int], Joint]] = []
         at = 0
         while at < len(joints):
@@ -183,7 +183,7 @@ class _Reader:
         return JOINTS[kind](axis) if kind in ("hinge", "slide") else JOINTS[kind]()
 
     def _fused(self, joints: list[int]) -> Joint | None:
-        """The joint of which these are the parts; None if there is none."""
+        """The joint that these parts make up; None if there is none."""
         steps = []
         for k, j in enumerate(joints):
             (step,) = self._joint(j).steps or (None,)
@@ -196,7 +196,7 @@ class _Reader:
         return made_of(steps)
 
     def _undone(self, joints: list[int], kind: Joint) -> Pose:
-        """What undoes the reference position of a hinge or slide, so that q is MuJoCo's qpos."""
+        """The pose that undoes the reference position of a hinge or slide, so that q is MuJoCo's qpos."""
         reference = float(self.twin.qpos0[self.twin.jnt_qposadr[joints[0]]])
         if len(joints) == 1 and kind.nq == 1 and reference:
             return Pose.from_transform(kind.placement((-reference,)))
@@ -236,7 +236,7 @@ class _Reader:
             out["limits"] = Limits(lower, upper, (np.inf,) * kind.nv, tuple(efforts))
             out["stiffness"] = tuple(float(twin.jnt_stiffness[j]) for j in by)
             out["spring_reference"] = tuple(float(twin.qpos_spring[twin.jnt_qposadr[j]]) for j in by)
-        elif len(joints) == 1 and not kind.is_free:  # a ball: one spring, towards any attitude
+        elif len(joints) == 1 and not kind.is_free:  # a ball: one spring for all directions
             (j,) = joints
             w, x, y, z = (float(a) for a in twin.qpos_spring[twin.jnt_qposadr[j] : twin.jnt_qposadr[j] + 4])
             out["stiffness"], out["spring_reference"] = float(twin.jnt_stiffness[j]), (x, y, z, w)

@@ -1,7 +1,7 @@
-"""kinetree models in Pinocchio, and the maps between the coordinates of both.
+"""kinetree models in Pinocchio, and the maps between their coordinates.
 
 Pinocchio puts linear before angular and position before quaternion, numbers every branch of the tree without
-gaps, dissolves fixed joints into frames, and has the velocity of a planar joint in body axes.
+gaps, turns fixed joints into frames, and gives the velocity of a planar joint in body axes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kinetree.spatial.vector import sym_matrix
 
 ALIGNED = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 MIMIC = ("joint", "independent")
-# joints of several steps that Pinocchio has as one
+# joints of several steps that are a single joint in Pinocchio
 OWN = ("free", "planar", "planar_twist", "universal", "helical")
 # type, their nq
 CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("planar_twist", 4): PlanarOrder(),
@@ -33,19 +33,19 @@ CHARTS = {("free", 7): FREE_TWIST, ("planar", 4): PlanarBody(), ("planar_twist",
 def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> Twin:
     """The `pinocchio.Model` of a kinetree model, and the maps between their coordinates.
 
-    Loops are open there: its coordinates are those of all joints, and the maps close them. Bodies become
-    frames of type BODY, fixed joints frames of type FIXED_JOINT, with their names; a
+    Loops are open there: Pinocchio has coordinates for all joints, and the maps close the loops. Bodies
+    become frames of type BODY, fixed joints become frames of type FIXED_JOINT, with their names; a
     cylindrical joint j becomes two joints j/1 (angle) and j/2 (displacement).
 
     Args:
-        strict: refuse what Pinocchio cannot hold exactly: rotors, some armatures of joints with several
-            degrees of freedom, a joint that mimics one that it carries. If False, come as near as
-            possible and say so in `maps.notes`.
-        mimic: "joint" makes Pinocchio's mimic joints (which its rnea and crba take, and its aba refuses);
-            "independent" gives them coordinates of their own, so that `maps.velocity_map` is tall.
+        strict: refuse what Pinocchio cannot represent exactly: rotors, some armatures of joints with several
+            degrees of freedom, a joint that mimics one that it carries. If False, approximate them and say so
+            in `maps.notes`.
+        mimic: "joint" creates Pinocchio's mimic joints (supported by its rnea and crba, refused by its aba);
+            "independent" gives them their own coordinates, so that `maps.velocity_map` is tall.
 
     Raises:
-        ModelError: the model has something that Pinocchio cannot hold.
+        ModelError: Pinocchio cannot represent the model.
         KinetreeError: Pinocchio is not installed.
     """
     pin = imported("pinocchio", "Pinocchio")
@@ -60,7 +60,7 @@ def to_pinocchio(model: Model, *, strict: bool = True, mimic: str = "joint") -> 
 
 
 def _assembled(pin: Any, model: Model, notes: Notes) -> Any:
-    """The Pinocchio model in which mimic joints have coordinates of their own."""
+    """The Pinocchio model in which mimic joints have their own coordinates."""
     twin = pin.Model()
     twin.name = model.name
     twin.gravity = pin.Motion(floats(model.gravity, f"model '{model.name}': gravity"), np.zeros(3))
@@ -97,11 +97,11 @@ def _joint_names(body: Body) -> list[str]:
 
 
 def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
-    """Pinocchio's joints that move as one of ours does: one of its own, or one for each step."""
+    """The Pinocchio joints that move like one of ours: a single joint, or one for each step."""
     given = {name: floats(value, owner) for name, value in joint.arguments.items()}
 
     def along(kind: str, axis: Any, *pitch: float) -> Any:
-        """The joint of a kind (R, P or H) about or along an axis."""
+        """The joint of type R, P or H about or along an axis."""
         axis = floats(axis, owner)
         letter = ALIGNED.get(tuple(axis.tolist()))
         if letter:
@@ -131,7 +131,7 @@ def _kinds(pin: Any, joint: Joint, owner: str) -> list[Any]:
 
 
 def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
-    """Write down what acts at the joint: armature, damping, friction, limits."""
+    """Set armature, damping, friction and limits of the joint."""
     kind = body.joint.type_name
     what = f"{kind} joint '{body.joint_name}'"
     armature = floats(body.armature, what)
@@ -140,20 +140,20 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
     if in_body_axes and (np.ptp(turning) > 0.0 or np.any(sliding)):
         notes.cannot(
             f"the armature of {what}",
-            "it is on the diagonal of the mass matrix, without the forces that come with it",
-            "make its turning parts equal and its sliding parts zero",
+            "it is added to the diagonal of the mass matrix, without the velocity-dependent forces it causes",
+            "make its rotational entries equal and its translational entries zero",
         )
     if kind == "universal":
         notes.append(
-            f"joint '{body.joint_name}' is a JointModelUniversal, whose moving axes Pinocchio leaves out of "
-            "its Coriolis matrix and of the rates of its Jacobians; its rnea, crba and aba are right"
+            f"joint '{body.joint_name}' is a JointModelUniversal, whose moving axes Pinocchio ignores in "
+            "its Coriolis matrix and in the rates of its Jacobians; its rnea, crba and aba are correct"
         )
     if any(body.stiffness):
         notes.append(f"the spring of joint '{body.joint_name}' is left out: Pinocchio has none")
     first = twin.joints[joints[0]]
     chart = _chart(body.joint, sum(twin.nqs[j] for j in joints), len(joints))
     order = chart.matrix(np.zeros(body.joint.nq), body.joint.nv)
-    places = first.idx_v + np.argmax(order, axis=0)  # where each velocity is there
+    places = first.idx_v + np.argmax(order, axis=0)  # index of each velocity there
     twin.armature[places] = armature
     twin.damping[places] = floats(body.damping, what)
     twin.friction[places] = floats(body.friction, what)
@@ -169,18 +169,18 @@ def _drive(twin: Any, body: Body, joints: list[int], notes: Notes) -> None:
 
 
 def _with_mimic(pin: Any, model: Model, twin: Any, body: Body, notes: Notes) -> Any:
-    """The Pinocchio model in which the joint of this body, if it mimics one, is a mimic joint."""
+    """The Pinocchio model in which the joint of this body, if it mimics another, is a mimic joint."""
     rule = model.layout.follows.get(model.joint_index(body.joint_name))
     if rule is None:
         return twin
     leader = model.bodies[rule.leader - 1].joint_name
     follower, followed = twin.getJointId(body.joint_name), twin.getJointId(leader)
-    skew = twin.joints[follower].shortname() == "JointModelHelicalUnaligned"  # its algorithms crash on it
+    skew = twin.joints[follower].shortname() == "JointModelHelicalUnaligned"  # Pinocchio crashes on it
     if skew or followed > follower:
         why = "is a screw about a skew axis" if skew else "comes before it"
         notes.cannot(
             f"joint '{body.joint_name}', which mimics '{leader}' and {why}",
-            "it has a coordinate of its own",
+            "it has its own coordinate",
             "give mimic='independent'",
         )
         return twin
@@ -194,10 +194,10 @@ def _with_mimic(pin: Any, model: Model, twin: Any, body: Body, notes: Notes) -> 
 def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
     """The maps between a kinetree model and a `pinocchio.Model` whose joints have the same names.
 
-    Both may come from one robot file. Joints of the same name must be the same joints.
+    Both may come from the same robot file. Joints of the same name must be the same joints.
 
     Raises:
-        ModelError: a joint is found on one side only, or is of another type there.
+        ModelError: a joint exists on one side only, or has another type there.
     """
     if model.loops:
         tree = model.spanning_tree
@@ -238,7 +238,7 @@ def pinocchio_maps(model: Model, twin: Any, notes: Any = ()) -> Maps:
 
 
 def parts_there(twin: Any) -> dict[str, tuple[range, range]]:
-    """Where the coordinates of each joint are; a joint of several parts counts part by part."""
+    """The index ranges of each joint in q and v; composite joints are listed part by part."""
     out = {}
     for i in range(1, twin.njoints):
         joint, name = twin.joints[i], twin.names[i]
@@ -263,7 +263,7 @@ def part_sizes(joint: Any) -> list[tuple[int, int]]:
 
 
 def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
-    """How the coordinates of our joint look in several Pinocchio joints with `nq` positions."""
+    """The chart from the coordinates of our joint to Pinocchio joints with `nq` positions."""
     if parts == 1 and (joint.type_name, nq) in CHARTS:
         return CHARTS[joint.type_name, nq]
     if nq != joint.nq or (parts == 1 and joint.type_name in ("planar", "planar_twist")):
@@ -276,7 +276,7 @@ def _chart(joint: Joint, nq: int, parts: int, owner: str = "") -> Chart:
 def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
     """External wrenches for Pinocchio, one for each of its joints, from `f_ext` (nb, 6) on our bodies.
 
-    The bodies are found by name among the frames of type BODY.
+    Bodies are matched by name with the frames of type BODY.
     """
     pin = imported("pinocchio", "Pinocchio")
     sums = [pin.Force.Zero() for _ in range(twin.njoints)]
@@ -290,7 +290,7 @@ def pinocchio_wrenches(model: Model, twin: Any, f_ext: Any) -> Any:
 
 
 def _inertia(pin: Any, body: Body, owner: str) -> Any:
-    """Set number by number: the constructor refuses moments that rounding has made negative."""
+    """The inertia, set entry by entry: the constructor refuses moments made negative by rounding."""
     out = pin.Inertia.Zero()
     floats(body.inertia.parameters, owner)
     out.mass, out.lever = float(body.inertia.mass), np.array(body.inertia.com, dtype=float)

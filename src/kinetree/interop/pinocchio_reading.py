@@ -29,22 +29,22 @@ SIMPLE: dict[str, type[Free | Spherical | Planar]] = {
 def from_pinocchio(twin: Any, *, name: str | None = None) -> Twin:
     """The kinetree model of a `pinocchio.Model`, and the maps between their coordinates.
 
-    A body takes the name of the BODY frame at its joint, else that of the joint. BODY frames behind a
-    FIXED_JOINT frame become bodies on fixed joints, all others frames. A joint j that kinetree does not have
-    (translation, Euler angles, composite) becomes a chain of joints j/1, j/2, ... on massless bodies; joints
-    j/1 and j/2 of `to_pinocchio` become the cylindrical joint j again.
+    A body takes the name of the BODY frame at its joint, otherwise that of the joint. BODY frames behind a
+    FIXED_JOINT frame become bodies on fixed joints; all other frames stay frames. A joint j that kinetree
+    does not have (translation, Euler angles, composite) becomes a chain of joints j/1, j/2, ... on massless
+    bodies; joints j/1 and j/2 written by `to_pinocchio` become the cylindrical joint j again.
 
     Args:
         name: the name of the model; Pinocchio's by default.
 
     Raises:
-        ModelError: a joint that kinetree cannot hold.
+        ModelError: kinetree cannot represent a joint.
     """
     return _Reader(imported("pinocchio", "Pinocchio"), twin).read(name)
 
 
 class _Reader:
-    """One Pinocchio model on its way into a builder."""
+    """Reads one Pinocchio model into a builder."""
 
     def __init__(self, pin: Any, twin: Any) -> None:
         self.pin, self.twin = pin, twin
@@ -83,7 +83,7 @@ class _Reader:
         return frame.type == self.pin.FrameType.BODY
 
     def _is_fixed(self, frame: Any) -> bool:
-        """True for a body behind a fixed joint; the universe is not one."""
+        """Whether a frame is behind a fixed joint; the universe is not."""
         before = frame.parentFrame
         return before > 0 and self.frames[before].type == self.pin.FrameType.FIXED_JOINT
 
@@ -91,7 +91,7 @@ class _Reader:
         """The body that carries a frame, and the frame's pose in it."""
         here = _pose(frame.placement)
         before = frame
-        while before.parentFrame > 0:  # the nearest body behind it on the same joint
+        while before.parentFrame > 0:  # the nearest body before it on the same joint
             k = before.parentFrame
             before = self.frames[k]
             if k in self.hosts and before.parentJoint == frame.parentJoint:
@@ -108,7 +108,7 @@ class _Reader:
         self.hosts[k] = name
 
     def _add_frame(self, k: int, frame: Any) -> None:
-        """What is neither a joint nor a body of its own stays as a frame."""
+        """Frames that are neither joints nor separate bodies stay frames."""
         kinds = self.pin.FrameType
         if frame.type in (kinds.JOINT, kinds.FIXED_JOINT) or k in self.hosts:
             return
@@ -117,7 +117,7 @@ class _Reader:
 
     # --- joints ---
     def _is_split(self, j: int) -> bool:
-        """True if the frames of a joint account for its inertia."""
+        """Whether the inertias of the frames of a joint add up to its inertia."""
         total = np.zeros((6, 6))
         for frame in (self.frames[k] for k in self.on[j]):
             total += frame.placement.act(frame.inertia).matrix()
@@ -125,7 +125,7 @@ class _Reader:
         return j == 0 or bool(np.abs(total - expected).max() <= 1e-9 * np.abs(expected).max())
 
     def _rest(self, j: int) -> Inertia:
-        """The inertia of the body at a joint: all but that of the bodies fixed to it."""
+        """The inertia of the body at a joint, without the bodies fixed to it."""
         if not self.split[j]:
             return _inertia(self.twin.inertias[j])
         total = Inertia.zero()
@@ -165,7 +165,7 @@ class _Reader:
             self.hosts[own] = name
 
     def _carrier(self, j: int) -> tuple[str, Pose]:
-        """The body that carries a joint, perhaps one on a fixed joint, and the placement in it."""
+        """The body that carries a joint, possibly one on a fixed joint, and the placement in it."""
         twin, placement = self.twin, _pose(self.twin.jointPlacements[j])
         for frame in (self.frames[k] for k in self.on[j]):
             if frame.type == self.pin.FrameType.JOINT:
@@ -175,7 +175,7 @@ class _Reader:
         return self.bodies[twin.parents[j]], placement
 
     def _fused(self, j: int) -> tuple[Joint | None, int]:
-        """The joint of which joints j/1, j/2, ... of `to_pinocchio` are the parts, and how many they are."""
+        """The joint made up of the parts j/1, j/2, ... of `to_pinocchio`, and their number."""
         twin, label, steps = self.twin, self.twin.names[j], []
         for k in range(j, twin.njoints if label.endswith("/1") else j):
             if twin.names[k] != f"{label[:-1]}{k - j + 1}" or (k > j and not self._joined(k)):
@@ -188,13 +188,13 @@ class _Reader:
         return (None, 1) if fused is None or fused.type_name in OWN else (fused, len(steps))
 
     def _joined(self, k: int) -> bool:
-        """True if a joint sits right at the one before, with nothing in between."""
+        """Whether a joint coincides with the one before, with nothing in between."""
         twin, before = self.twin, k - 1
         alone = twin.parents[k] == before and len(twin.children[before]) == 1
         return alone and not twin.inertias[before].matrix().any() and twin.jointPlacements[k].isIdentity(0.0)
 
     def _steps(self, joint: Any, j: int) -> list[tuple[Joint, Pose]]:
-        """The joints here that make a Pinocchio joint, each with its placement behind the one before."""
+        """The joints here that make up a Pinocchio joint, each with its placement after the one before."""
         here = Pose.identity()
         kind = joint.shortname()
         if kind in SIMPLE:
@@ -224,11 +224,11 @@ class _Reader:
             joint.calc(data, self.pin.neutral(self.twin))
             return [(_one_degree(np.array(data.S).ravel()), here)]
         raise ModelError(
-            f"Pinocchio joint '{self.twin.names[j]}' is a {kind}, which kinetree has not: replace it"
+            f"Pinocchio joint '{self.twin.names[j]}' is a {kind}, which kinetree does not have: replace it"
         )
 
     def _followed_motion(self, joint: Any, j: int) -> Joint:
-        """The joint inside a mimic joint, from its placement at the coordinate 1."""
+        """The joint inside a mimic joint, from its placement at coordinate 1."""
         inner, q = joint.extract(), self.pin.neutral(self.twin)
         q[inner.idx_q] = (1.0 - inner.offset) / inner.scaling
         data = self.twin.createData()
@@ -246,13 +246,13 @@ class _Reader:
         raise ModelError("a mimic joint of Pinocchio follows no joint")
 
     def _drive(self, kind: Joint, q: int, v: int, nq: int) -> dict[str, Any]:
-        """Armature, damping, friction and limits, in our order; `nq` positions there."""
+        """Armature, damping, friction and limits in our order, for `nq` positions there."""
         twin, nv = self.twin, kind.nv
         order = from_there(kind)
         at = [v + k for k in order]
         lower, upper = np.full(nv, -np.inf), np.full(nv, np.inf)
         for k, place in enumerate(order if isinstance(kind, CoordinateJoint) else ()):
-            if nq == nv or kind.rates[k] == "length":  # angles may be cosine and sine there
+            if nq == nv or kind.rates[k] == "length":  # angles may be stored as cosine and sine there
                 lower[k], upper[k] = twin.lowerPositionLimit[q + place], twin.upperPositionLimit[q + place]
         limits = Limits(*map(_open, (lower, upper, twin.velocityLimit[at], twin.effortLimit[at])))
         same = ("armature", "damping", "friction")
@@ -260,7 +260,7 @@ class _Reader:
 
 
 def _open(values: Any) -> tuple[float, ...]:
-    """Limits with what is beyond all reason as infinite."""
+    """Limits with absurdly large values made infinite."""
     values = np.asarray(values, dtype=float)
     return tuple(np.where(np.abs(values) > 1e300, np.copysign(np.inf, values), values).tolist())
 

@@ -1,4 +1,4 @@
-"""What a conversion returns, and what every conversion needs from a model."""
+"""The result of a conversion, and helpers that every conversion needs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kinetree.spatial.pose import Pose
 
 
 class Twin(NamedTuple):
-    """A model in the library that was asked for, and the maps between the coordinates of both."""
+    """The converted model, and the maps between the coordinates of both."""
 
     model: Any  # pinocchio.Model, mujoco.MjModel or kinetree.Model
     maps: Maps  # from the kinetree model to the other one
 
 
 def imported(name: str, library: str) -> Any:
-    """The module of a peer, or an error that says how to install it."""
+    """The module of a peer, or an error with installation instructions."""
     import importlib
 
     try:
@@ -34,11 +34,11 @@ def imported(name: str, library: str) -> Any:
 
 
 def depth_first(model: Model) -> list[int]:
-    """The bodies in an order in which every branch stands together, and joints that mimic others come later.
+    """The bodies depth first, so that every branch is contiguous, with mimic joints after those they follow.
 
-    The second is not always possible: a joint may follow one that it carries.
+    The latter is not always possible: a joint may follow one that it carries.
     """
-    before: dict[int, set[int]] = {}  # body -> its siblings that should come first
+    before: dict[int, set[int]] = {}  # body -> siblings that should come first
     for follower, rule in model.layout.follows.items():
         meeting = model.common_ancestor(follower, rule.leader)
         if meeting not in (follower, rule.leader):
@@ -56,7 +56,7 @@ def depth_first(model: Model) -> list[int]:
 
 
 def _arranged(siblings: Iterable[int], before: dict[int, set[int]]) -> list[int]:
-    """The siblings, each behind those that should come first, unless they go round in a circle."""
+    """The siblings, each after those that should come first, unless these form a cycle."""
     left: list[int] = list(siblings)
     if not before.keys() & set(left):
         return left
@@ -74,6 +74,6 @@ def pose(R: Any, p: Any) -> Pose:
 
 
 def from_there(joint: Joint) -> list[int]:
-    """Where each velocity of a joint stands among those of its steps, the order that peers have."""
+    """The index of each velocity of a joint among those of its steps, the order of peers."""
     there = list(dict.fromkeys(k for step in joint.steps or () for k in step.velocities))
     return [there.index(k) for k in range(joint.nv)]

@@ -45,10 +45,10 @@ class EagerSweep(Sweep):
     ):  # fmt: skip
         super().__init__(model, frames)
         self.marks, self.homes = marks, homes
-        self.graph: Any = None  # that of the expressions that the inputs are
+        self.graph: Any = None  # of the expressions among the inputs
         self.nodes: tuple[Node, ...] = model.nodes if nodes is None else nodes
         self.velocities: Walk = PlainWalk(self)
-        self.sound: set[int] = set()  # the nodes whose positions have been checked
+        self.sound: set[int] = set()  # nodes whose positions have been checked
 
     def outward(self) -> Iterator[Handle]:
         return (Handle(k) for k in range(len(self.nodes)))
@@ -116,7 +116,7 @@ class EagerSweep(Sweep):
         return [(place, point if way is None else point.moved(way)) for point, place, way in homes]
 
     def _home(self, body: int) -> tuple[Handle, Pose | None]:
-        """Where a body of the model is, and its pose there; None if it is a body of the sweep itself."""
+        """The node of a body of the model, and its pose there; None if it is a body of the sweep itself."""
         place = self.model.location(body)
         if self.homes is None or place[0] < 0:
             return Handle(*place), None
@@ -164,7 +164,7 @@ class EagerSweep(Sweep):
             return found
         guards = list(graph.guards)
         implied = rule([ops.implied(x, 0.0) for x in found])
-        graph.guards = guards  # what was found has been guarded; the rule must not be computed for its guards
+        graph.guards = guards  # the values found are guarded already; do not evaluate the rule for its guards
         return [ops.implied(x, y) for x, y in zip(found, implied, strict=True)]
 
     def is_marked(self, i: Handle) -> bool:
@@ -175,12 +175,12 @@ class EagerSweep(Sweep):
             self.guard_pivot(i, place, pivot)
 
     def guard_pivot(self, i: Handle, place: int, pivot: Any) -> None:
-        """The same for one pivot, of the velocity at a place in v."""
+        """The same for one pivot, that of the velocity at an index in v."""
         least = NEGLIGIBLE * float(inertia_bounds(self.model)[place])
         if isinstance(pivot, Expr):
             pivot.graph.guards.append(pivot * (1.0 / least))
         elif isinstance(pivot, (int, float, complex, np.ndarray, np.generic)):
-            # a NaN that came in goes out as NaN; only a number that is too small is an error
+            # NaN inputs give NaN; only a pivot that is too small is an error
             small = np.real(pivot) < least
             if np.any(small):
                 raise SingularError(self._singular(i, np.min(np.real(pivot)), least))
@@ -248,7 +248,7 @@ class Sum(Field):
 
 
 class CoordinateInput:
-    """An input with one number for each coordinate (`index` says which of a node's index tuples)."""
+    """An input with one number per coordinate (`index` says which of a node's index tuples)."""
 
     def __init__(self, tree: EagerSweep, values: Any, index: str):
         self.tree, self.values, self.index = tree, values, index
@@ -261,7 +261,7 @@ class CoordinateInput:
 
 
 class BodyInput:
-    """An input with a wrench for each body."""
+    """An input with one wrench per body."""
 
     def __init__(self, tree: EagerSweep, values: Any):
         self.tree, self.values = tree, values
@@ -277,7 +277,7 @@ class BodyInput:
 
 
 def bind(tree: Any, algorithm: Algorithm, values: dict[str, Any], make: Any) -> list[Any]:
-    """The inputs of an algorithm as the body indexes them: by node."""
+    """The inputs of an algorithm, indexed by node."""
     return [make(tree, argument, values.get(argument.name)) for argument in algorithm.inputs]
 
 
@@ -306,10 +306,10 @@ def run(
     kind: Callable[..., EagerSweep] = EagerSweep,
     homes: Homes | None = None,
 ) -> tuple[EagerSweep, tuple[Output, ...]]:
-    """Run the body of an algorithm; `values` holds nested sequences of numbers for the inputs that are given.
+    """Run the body of an algorithm; `values` holds nested sequences of numbers for the given inputs.
 
-    `nodes` replaces the model's own by others with the same dynamics (`kinetree.model.canonical`), among
-    which `homes` says where the bodies went.
+    `nodes` replaces the model's own by equivalent ones (`kinetree.model.canonical`); `homes` says which of
+    them hold the bodies.
     """
     model = with_numbers(model, values.get("parameters"), values.get("gravity"))
     nodes = _lifted(model.nodes if nodes is None else nodes, values)
@@ -321,7 +321,7 @@ def run(
 
 
 def _graph_of(values: Any) -> Graph | None:
-    """The graph that expressions among the inputs belong to; None if there are none."""
+    """The graph of the expressions among the inputs; None if there are none."""
     if isinstance(values, Expr):
         return values.graph
     parts = values.values() if isinstance(values, dict) else values if isinstance(values, list) else ()
@@ -329,8 +329,9 @@ def _graph_of(values: Any) -> Graph | None:
 
 
 def _lifted(nodes: tuple[Node, ...], values: Any) -> tuple[Node, ...]:
-    """The nodes with their floats as many-digit numbers, if the inputs are such: else products of two
-    constants of the model would be rounded to double precision."""
+    """The nodes with their floats as many-digit numbers, if the inputs are such: otherwise products of two
+    model constants would be rounded to double precision.
+    """
     while isinstance(values, (dict, list, tuple)):
         values = next(iter(values.values() if isinstance(values, dict) else values), None)
     if type(values).__module__.partition(".")[0] != "mpmath":

@@ -1,4 +1,4 @@
-"""Handles of a looped trace: what stands for "this node" while the body of a loop is recorded."""
+"""Handles of a looped trace: they stand for "this node" while the body of a loop is recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Handle:
-    """A node of a known kind in the iteration being traced, or one member of it (a body on a path)."""
+    """A node of a known kind in the iteration being traced, or one of its members (a body on a path)."""
 
     def __init__(self, tree: LoopedSweep, kind: Kind, node: Any, slot: Any, member: int | None = None):
         self.tree, self.kind, self.node, self.member = tree, kind, node, member
@@ -44,14 +44,14 @@ class Handle:
 
 
 class Velocity:
-    """One velocity: its place in outputs, and in the order of a walk or in its node where these are known."""
+    """One velocity: its index in outputs, and its index in a walk or a node where these are known."""
 
     def __init__(self, place: Any, order: Any = None, handle: Any = None, local: int = 0):
         self.place, self.order, self.handle, self.local = place, order, handle, local
 
 
 class Block:
-    """Some velocities next to each other."""
+    """Some adjacent velocities."""
 
     def __init__(self, places: list[Any]):
         self.places = places

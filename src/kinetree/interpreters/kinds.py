@@ -1,7 +1,7 @@
 """Kinds of nodes: nodes of equal structure, traced once for all of them, and the tables of their numbers.
 
 A column of numbers that is the same for all nodes of a kind becomes a literal, so identical links specialise
-by themselves; the others become tables, indexed by the number of the node within its kind.
+automatically; the others become tables, indexed by the number of the node within its kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kinetree.model import Node
 
 
 class Kind:
-    """Nodes of one structure: a sample of them, their numbers by column, and where their coordinates are."""
+    """Nodes of one structure: a sample, their numbers by column, and the indices of their coordinates."""
 
     def __init__(self, number: int, sample: Node, marked: bool):
         self.number = number
@@ -33,7 +33,7 @@ class Kind:
 
     @property
     def width(self) -> int:
-        """How many members a node of this kind has."""
+        """The number of members of a node of this kind."""
         return len(self.sample.members)
 
     @cached_property
@@ -56,14 +56,14 @@ class Kind:
         return self._indices[name]
 
     def bodies(self, member: int) -> np.ndarray:
-        """The index of the body that one member is, for all nodes of the kind."""
+        """The index of the body of one member, for all nodes of the kind."""
         return np.array([node.members[member].body for node in self.nodes], dtype=np.int64)
 
 
 class Structure:
-    """The kinds of a tree, and the tables that lead from a node to its kind, slots and predecessor.
+    """The kinds of a tree, and the tables that map a node to its kind, slots and predecessor.
 
-    A slot is the place of one member; slot 0 is the world.
+    A slot is the index of one member; slot 0 is the world.
     """
 
     def __init__(self, nodes: Sequence[Node], marks: frozenset[int] = frozenset()):
@@ -93,14 +93,14 @@ class Structure:
 
     @cached_property
     def above_slot(self) -> np.ndarray:
-        """For each slot the slot of the body that carries its node; 0 for the world itself."""
+        """For each slot, the slot of the body that carries its node; 0 for the world itself."""
         found = self.carrier_slot[self.node_of_slot]
         found[0] = 0
         return found
 
     @cached_property
     def carriers(self) -> list[tuple[Kind, int]]:
-        """The kinds, and members of them, that carry other nodes: those that a path can pass through."""
+        """The kinds, and their members, that carry other nodes: those that a path can pass through."""
         return [(self.kinds[kind], member) for kind, member in self._carrier_pairs]
 
     @cached_property
@@ -111,7 +111,7 @@ class Structure:
 
     @cached_property
     def case_of_slot(self) -> np.ndarray:
-        """For each slot the number of its entry in `carriers`; 0 where it carries nothing."""
+        """For each slot, the index of its entry in `carriers`; 0 where it carries nothing."""
         found = np.zeros(self.slots, np.int64)
         for number, (kind, member) in enumerate(self._carrier_pairs):
             here = (self.kind_of[self.node_of_slot] == kind) & (self.member_of_slot == member)
@@ -120,7 +120,7 @@ class Structure:
         return found
 
     def above(self, kind: Kind) -> tuple[list[tuple[Kind, int]], np.ndarray]:
-        """The entries of `carriers` that are above nodes of a kind; for each slot the number of its entry."""
+        """The entries of `carriers` above nodes of a kind; for each slot, the index of its entry."""
         numbers = sorted(self._above[kind.number])
         places = np.zeros(len(self.carriers), np.int64)
         places[numbers] = np.arange(len(numbers))
@@ -128,7 +128,7 @@ class Structure:
 
     @cached_property
     def _above(self) -> list[frozenset[int]]:
-        """For each kind the numbers of the `carriers` on the ways from its nodes to the world."""
+        """For each kind, the indices of the `carriers` on the paths from its nodes to the world."""
         found: list[frozenset[int]] = [frozenset()] * len(self.kinds)
         ways: list[frozenset[int]] = []
         cases, nodes = self.case_of_slot.tolist(), self.node_of_slot.tolist()
@@ -142,7 +142,7 @@ class Structure:
         return found
 
     def digest(self) -> bytes:
-        """A hash of the structure and of all numbers."""
+        """A hash of the structure and all numbers."""
         result = hashlib.sha256()
         for kind in self.kinds:
             result.update(repr((kind.sample.structure, kind.marked)).encode())
@@ -156,7 +156,7 @@ class Structure:
 
 
 def structure_of(model: Any, nodes: tuple[Node, ...], marks: frozenset[int]) -> Structure:
-    """The structure of nodes; that of the model's own nodes is found once."""
+    """The structure of nodes; that of the model's own nodes is cached."""
     if nodes is not model.nodes or marks:
         return Structure(nodes, marks)
     return model.memo("structure", lambda: Structure(nodes))

@@ -1,17 +1,18 @@
 """The looped trace: the loops of a sweep stay loops, and their bodies are traced once for each kind of node.
 
 The body of an algorithm runs with symbolic handles. `for i in tree.outward()` opens a loop over all nodes
-with a switch over their kinds and yields one handle for each kind; what the body computes lands in that case
-of the switch. So a chain of 100,000 bodies makes a program as short as one of ten.
+with a switch over their kinds, and yields one handle for each kind; what the body computes is recorded in
+that case of the switch. So a chain of 100,000 bodies makes a program as short as one of ten.
 
 - Numbers of the model are loads from tables, or literals where all nodes of a kind agree.
-- A field remembers, for each kind, which of its numbers are literals or table entries; only the others go
+- A field knows, for each kind, which of its numbers are literals or table entries; only the others go
   through memory (`storage.py`).
-- Through `tree.parent(i)`, whose kind is not known, only types of one form can be read: all their numbers.
-- A path is a `while` over predecessors with a switch over the kinds that they can have. The sweep owns what
-  is carried along.
-- Every case is traced twice, the second time into nothing: a body that carries a Python variable from one
-  iteration to the next uses a value of a closed block then, and raises TraceError.
+- `tree.parent(i)` has an unknown kind, so only types with one form for all kinds can be read through it, with
+  all their numbers.
+- A path is a `while` over predecessors with a switch over their possible kinds. The sweep owns the values
+  carried along.
+- Every case is traced twice, the second time into a discarded block. A body that carries a Python variable
+  from one iteration to the next then uses a value of a closed block, which raises TraceError.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from kinetree.sweep.sweep import Frame, marked_nodes
 
 
 class LoopedSweep(Sweep):
-    """The tree, with loops that are recorded."""
+    """The tree, with recorded loops."""
 
     def __init__(self, model: Any, frames: str, nodes: tuple[Node, ...], marks: frozenset[int], graph: Graph):
         super().__init__(model, frames)
@@ -49,9 +50,9 @@ class LoopedSweep(Sweep):
         self.velocities: LoopedWalk = LoopedWalk(self, nodes, graph)
         self.probing = False
         self.tables: dict[Any, Array] = {}
-        self.scope: Any = None  # the case of `units` that is being traced
+        self.scope: Any = None  # the case of `units` being traced
         self.given: dict[str, Array] = {}  # the inputs of the program
-        self.loop = (0, 1)  # the number and direction of the loop that is being traced
+        self.loop = (0, 1)  # number and direction of the loop being traced
         self._names = 0
 
     # -- tables and memory
@@ -71,7 +72,7 @@ class LoopedSweep(Sweep):
         return found
 
     def lookup(self, key: Any, data: np.ndarray, index: Any) -> Any:
-        """data[index] as an integer: an affine function of the index where it is one."""
+        """data[index] as an integer; an affine function of the index where possible."""
         if type(index) is not Expr:
             return int(data[index])
         if data.size == 1 or (data == data[0]).all():
@@ -82,7 +83,7 @@ class LoopedSweep(Sweep):
         return self.graph.load(self.table(key, data, "itable"), index)
 
     def places(self, i: Handle, name: str) -> list[Any]:
-        """Where the coordinates of a node stand: `q_index` or `v_index`."""
+        """The indices of the coordinates of a node: `q_index` or `v_index`."""
         data = i.kind.indices(name)
         width = data.shape[1]
         if width and (data - data[:, :1] == np.arange(width)).all():
@@ -91,7 +92,7 @@ class LoopedSweep(Sweep):
         return [self.lookup((i.kind.number, name, k), data[:, k], i.ordinal) for k in range(width)]
 
     def body_place(self, i: Handle, member: int) -> Any:
-        """Where the body that a member is stands among the bodies of the model."""
+        """The index of a member's body among the bodies of the model."""
         return self.lookup((i.kind.number, "body", member), i.kind.bodies(member) - 1, i.ordinal)
 
     # -- loops
@@ -118,7 +119,7 @@ class LoopedSweep(Sweep):
         return self._iterate(len(self.nodes) - 1, -1)
 
     def _cases(self, choices: list[Any], selector: Any) -> Iterator[Any]:
-        """Each choice in a case of its own, and once more into nothing, to catch carried variables."""
+        """Each choice in its own case, and once more into a discarded block, to catch carried variables."""
         graph = self.graph
         switch = graph.switch(selector) if len(choices) > 1 else None
         for choice in choices:
@@ -223,7 +224,7 @@ class LoopedSweep(Sweep):
         return i.rebuilt
 
     def _with_given_inertias(self, i: Handle, node: Node) -> Node:
-        """The node with the inertias of its bodies from the input `parameters`, if that is given."""
+        """The node with the inertias of its bodies from the input `parameters`, if given."""
         array, graph = self.given.get("parameters"), self.graph
         if array is None:
             return node
@@ -294,7 +295,7 @@ def trace(
     for argument, output in zip(algorithm.outputs, results, strict=True):
         output.array.name = argument.name
         outputs.append(output.array)
-        if output.array.size > model.nv or output.array.size <= 1:  # loops may leave some elements out
+        if output.array.size > model.nv or output.array.size <= 1:  # loops may leave elements unwritten
             graph.clear(output.array)
     least = tree.velocities.least
     if least is not None:

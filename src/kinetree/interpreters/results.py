@@ -1,4 +1,4 @@
-"""What eager sweeps hand out and fill: handles of nodes and velocities, tables and outputs."""
+"""What eager sweeps use and fill: handles of nodes and velocities, tables and outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Handle(NamedTuple):
-    """A node, or with `member` the one body of it that is meant; node -1 is the world."""
+    """A node, or with `member` one of its bodies; node -1 is the world."""
 
     node: int
     member: int | None = None
@@ -42,7 +42,7 @@ class Velocity(NamedTuple):
 
     @property
     def local(self) -> int:
-        """Which of the node's velocities it is."""
+        """Its index among the node's velocities."""
         return self.place
 
 
@@ -71,7 +71,7 @@ class Output:
         self.values: dict[tuple[int, ...], Any] = {}
 
     def positions(self, dimension: str | int, i: Any) -> Any:
-        """The places along one dimension that belong to a handle; a velocity has one place and no axis."""
+        """The indices along one dimension that belong to a handle; a velocity has one index and no axis."""
         if isinstance(i, Velocity):
             return self.tree.nodes[i.node].v_index[i.place]
         if dimension == "nv":
@@ -90,7 +90,7 @@ class Output:
             self._fill(places, (), as_numbers(value))
 
     def bodies(self, i: Any) -> list[Any]:
-        """Where the bodies of a node stand among those of the model; None for members that are none."""
+        """The indices of a node's bodies among those of the model; None for members that are not bodies."""
         return [m.body - 1 if m.body else None for m in self.tree.nodes[i.node].members]
 
     def _set_bodies(self, i: Any, key: tuple, value: Any) -> None:
@@ -110,7 +110,7 @@ class Output:
                 self._fill(places[1:], (*index, position), part)
 
     def mirror(self, i: Any, j: Any, block: Any) -> None:
-        """Write a block of a symmetric matrix and its mirror image; of a unit the part from it on."""
+        """Write a block of a symmetric matrix and its mirror image; for a unit, only from its velocity on."""
         rows = self.positions("nv", i)
         if isinstance(j, Unit):
             c = self.tree.nodes[j.node].v_index[j.place]
@@ -127,7 +127,7 @@ class Output:
                         self.put((c, r), block.rows[a][b])
 
     def add(self, value: Any, *key: Any) -> None:
-        """Add to one number: of a scalar output, or of a table by velocities."""
+        """Add to one number: a scalar output, or a table entry by velocities."""
         index = tuple(self.positions("nv", k) for k in key)
         known = self.values.get(index)
         self.values[index] = value if known is None else known + value
@@ -138,7 +138,7 @@ class Output:
 
 
 class Table(Output):
-    """Numbers that are written like an output, and read by velocity or, of a vector, by node."""
+    """Numbers that are written like an output, and read by velocity or, for a vector, by node."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Handle):
@@ -148,7 +148,7 @@ class Table(Output):
 
 
 class Memory(Output):
-    """A table or output that is an array of a program."""
+    """A table or output stored in an array of a program."""
 
     def __init__(self, tree: Any, dimensions: tuple[str | int, ...], kind: str, name: str):
         super().__init__(tree, dimensions)
@@ -156,7 +156,7 @@ class Memory(Output):
         self.array = self.graph.array(name, kind, math.prod(self.shape))
 
     def place(self, index: Iterable[Any]) -> Any:
-        """Where an element stands in the array."""
+        """The index of an element in the array."""
         place: Any = 0
         for size, k in zip(self.shape, index, strict=True):
             place = self.graph.iadd(self.graph.imul(place, size), k)
@@ -167,7 +167,7 @@ class Memory(Output):
 
 
 def number(value: Any) -> Any:
-    """A number as it is stored: an expression, or a float."""
+    """A number in stored form: an expression, or a float."""
     return value if isinstance(value, Expr) else float(value)
 
 
@@ -208,7 +208,7 @@ class PlainWalk(Walk):
 
 
 def assembled(output: Output, batch: tuple[int, ...] = (), objects: bool = False) -> Any:
-    """The result as an array with the batch axes first: of floats, unless some are not or for `objects`."""
+    """The result as an array with leading batch axes: floats if possible, unless `objects` is set."""
     entries = output.values
     kinds = [v for v in entries.values() if isinstance(v, (np.ndarray, np.generic, float, int, complex))]
     if len(kinds) == len(entries) and not objects:

@@ -1,4 +1,4 @@
-"""Rows of numbers that are counted through: lists, or memory of a program."""
+"""Indexed rows of numbers: lists, or memory of a program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Totals:
 
 
 class LoopedTotals:
-    """Sums of numbers that a loop of a program adds to."""
+    """Sums of numbers, accumulated by a loop of a program."""
 
     def __init__(self, graph: Graph, width: int):
         self.graph, self.array = graph, graph.array(f"totals_{len(graph.arrays)}", "work", width)
@@ -66,7 +66,7 @@ def rows(graph: Graph | None, count: int, width: int) -> Any:
 
 
 def constants(graph: Graph | None, given: list[Sequence[Any]], loops: bool) -> Any:
-    """Rows that do not change."""
+    """Constant rows."""
     if graph is None or not loops:
         return given
     width = len(given[0])
@@ -80,7 +80,7 @@ def constants(graph: Graph | None, given: list[Sequence[Any]], loops: bool) -> A
 
 
 def each(graph: Graph | None, count: int, loops: bool) -> Iterator[Any]:
-    """The places of rows."""
+    """The indices of rows."""
     if graph is None or not loops:
         yield from range(count)
         return
@@ -89,5 +89,5 @@ def each(graph: Graph | None, count: int, loops: bool) -> Iterator[Any]:
 
 
 def totals(graph: Graph | None, width: int, loops: bool) -> Any:
-    """Sums."""
+    """Sums, initially zero."""
     return Totals(width) if graph is None or not loops else LoopedTotals(graph, width)

@@ -1,8 +1,8 @@
 """Storage of a looped trace: fields, sums, inputs and outputs as accesses to arrays of the program.
 
-Every number of a field is an array with an element for each slot (the place of one body; the world is slot
-0). Numbers that are literals or table entries for a kind of node are not read from memory but made again;
-arrays that nothing reads disappear with the dead code.
+Every number of a field is an array with one element per slot (the index of a body; the world is slot 0).
+Numbers that are literals or table entries for a kind of node are not read from memory but recreated; arrays
+that are never read disappear as dead code.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class Kept:
 
 
 def is_uniform(kind: type) -> bool:
-    """True for types of one form for all kinds of nodes: only they can be read through a predecessor."""
+    """True for types with one form for all kinds of nodes: only they can be read through a predecessor."""
     return issubclass(kind, Value) and kind.is_uniform
 
 
 class Template:
-    """How the value of a field looks for one kind of node: its form, and where each number comes from."""
+    """The form of a field's value for one kind of node, and where each number comes from."""
 
     def __init__(self, value: Any, i: Handle):
         leaves, self.build = take_apart(value)
         self.sources: list[Any] = []  # a literal, (table, offset), or None for memory
         for leaf in leaves:
             self.sources.append(_origin(leaf, i))
-        # a transform leads from the carrier's frame (a new tag for each handle), or from one that stays
+        # a transform maps from the carrier's frame (a new tag for each handle), or from a permanent one
         first = value.values[0] if isinstance(value, Stack) else value
         source = getattr(first, "source", None)
         self.from_carrier = source is i.carrier.frame
@@ -62,7 +62,7 @@ class Template:
 
 
 def _origin(leaf: Any, i: Handle) -> Any:
-    """A literal, the table entry of the own node that a number is, or None."""
+    """A literal, the entry in a table of the own node, or None."""
     if not isinstance(leaf, Expr):
         return float(leaf)
     if leaf.op == "load" and leaf.args[0].kind == "table":
@@ -75,19 +75,19 @@ def _origin(leaf: Any, i: Handle) -> Any:
 
 
 class Field:
-    """One value for each node, written once: literals and table entries by kind, other numbers in memory."""
+    """One value per node, written once: literals and table entries by kind, other numbers in memory."""
 
     def __init__(self, tree: LoopedSweep, kind: Any):
         self.tree, self.type = tree, kind
         self.name = tree.unique(kind.__name__.lower())
         self.templates: dict[int, Template] = {}
         self.memory: dict[Any, Array] = {}
-        self.written: dict[Any, int] = {}  # kinds of nodes, and the number of the loop that writes there
+        self.written: dict[Any, int] = {}  # kind of node -> number of the loop that writes it
         self.current: dict[Handle, Any] = {}
         self.neutral: Any = None
 
     def place(self, key: Any) -> Array:
-        """The array of one number of the field: an element for each slot."""
+        """The array of one number of the field: one element per slot."""
         found = self.memory.get(key)
         if found is None:
             graph = self.tree.graph
@@ -126,7 +126,7 @@ class Field:
         return build(iter([self.tree.graph.load(self.place(k), slot) for k in range(leaves)]))
 
     def check_write(self, i: Handle) -> None:
-        """A node is written once."""
+        """Raise unless this is the first write to the node."""
         key = (i.kind.number, self.tree.scope)
         if key in self.written and not self.tree.probing:
             raise TraceError(
@@ -135,7 +135,7 @@ class Field:
         self.written[key] = self.tree.loop[0]
 
     def check_above(self) -> None:
-        """Predecessors are written: by an earlier loop, or by this one if it goes outward."""
+        """Raise unless predecessors are written: by an earlier loop, or by this one if it goes outward."""
         number, step = self.tree.loop
         if not self.written or (step < 0 and number in self.written.values()):
             raise TraceError("a field was read or added to before it was written for a predecessor")
@@ -190,13 +190,13 @@ def _tagged_members(value: Any, i: Handle, source: Frame | None) -> Any:
 
 @cache
 def _form(kind: type[Value]) -> tuple[int, Builder]:
-    """How many numbers a value of a uniform type has, and how it is built."""
+    """The number of components of a uniform type, and how its values are built."""
     leaves, build = take_apart(kind.zero().uniform())
     return len(leaves), build
 
 
 class Sum(Field):
-    """One value for each node, written once and then added to: all its numbers are in memory."""
+    """One value per node, written once and then added to: all its numbers are in memory."""
 
     def __init__(self, tree: LoopedSweep, kind: Any):
         super().__init__(tree, kind)
@@ -252,7 +252,7 @@ class Output(Memory):
         super().__init__(tree, dimensions, kind, tree.unique(kind))
 
     def positions(self, dimension: str | int, i: Any) -> Any:
-        """The places along one dimension that belong to a handle; a single velocity has one and no axis."""
+        """The indices along one dimension that belong to a handle; a single velocity has one and no axis."""
         if isinstance(i, (Velocity, Block)):
             return i.place if isinstance(i, Velocity) else tuple(i.places)
         if dimension == "nv":
@@ -264,7 +264,7 @@ class Output(Memory):
         return [self.tree.body_place(i, m) if member.body else None for m, member in members]
 
     def mirror(self, i: Handle, j: Any, block: Any) -> None:
-        """Write a block of a symmetric matrix and its mirror image; of a unit its whole column."""
+        """Write a block of a symmetric matrix and its mirror image; for a unit, its whole column."""
         if not isinstance(j, Unit):
             return super().mirror(i, j, block)
         for r, value in zip(self.positions("nv", i), block, strict=True):
@@ -275,7 +275,7 @@ class Output(Memory):
 
 
 class Table(Output):
-    """Numbers that are written like an output, and read by velocity or, of a vector, by node."""
+    """Numbers that are written like an output, and read by velocity or, for a vector, by node."""
 
     def __init__(self, tree: LoopedSweep, dimensions: tuple[str | int, ...], kind: str):
         super().__init__(tree, dimensions, kind)
@@ -290,7 +290,7 @@ class Table(Output):
 
 
 class Unit:
-    """An input that is one for one velocity and zero for all others: an array of zeros with a one in it."""
+    """An input that is one for one velocity and zero for all others: an array of zeros with a single one."""
 
     def __init__(self, tree: LoopedSweep, array: Array, place: Any):
         self.tree, self.array, self.place = tree, array, place
@@ -308,7 +308,7 @@ INDICES = {"nq": "q_index", "nv": "v_index", "nu": "u_index"}
 
 
 class Input:
-    """An input with numbers for each node, or zeros if it is absent."""
+    """An input with numbers for each node; zeros if it is absent."""
 
     def __init__(self, tree: LoopedSweep, argument: Any, array: Array | None):
         self.tree, self.argument, self.array = tree, argument, array

@@ -1,8 +1,8 @@
-"""Symbols: an algorithm is traced to expressions once, and these become SymPy's in one pass.
+"""Symbolic execution: an algorithm is traced to expressions once, which are converted to SymPy in one pass.
 
-SymPy brings every sum and product into a canonical order when it makes one, which costs a hundred times the
-operation itself. A trace shares equal parts and drops zeros first. Results of a few bodies are brought into
-SymPy's canonical form; those of more keep the form in which the algorithm computes them, part by part shared
+SymPy brings every sum and product into a canonical order, which costs a hundred times the operation itself.
+A trace first shares common subexpressions and drops zeros. Results for a few bodies are brought into SymPy's
+canonical form; larger ones keep the form in which the algorithm computes them, with shared subexpressions
 (`kinetree.symbolic` brings either into a normal form).
 """
 
@@ -23,18 +23,18 @@ from kinetree.ops import Expr
 from kinetree.spatial.pose import Pose
 from kinetree.sweep import Algorithm
 
-FEW = 4  # nodes of which results are brought into SymPy's canonical form
-# A literal that is a multiple of this is written as a fraction, and looks like what it was computed from.
+FEW = 4  # the most nodes whose results are brought into SymPy's canonical form
+# Literals that are multiples of this are written as fractions.
 FINEST = 1.0 / 64
 
 
 def is_symbol(x: Any) -> bool:
-    """True for a number of SymPy."""
+    """True for a SymPy number."""
     return type(x).__module__.partition(".")[0] == "sympy"
 
 
 def appear(model: Model, arrays: dict[str, np.ndarray]) -> bool:
-    """True if some numbers of the model or of the arrays are SymPy's."""
+    """True if the model or the arrays hold SymPy numbers."""
 
     def find() -> bool:
         numbers = (*model.gravity, *(x for node in model.nodes for x in node.parameters))
@@ -45,7 +45,7 @@ def appear(model: Model, arrays: dict[str, np.ndarray]) -> bool:
 
 
 class Trace:
-    """What an algorithm does with symbols, recorded as expressions of one graph.
+    """A run of an algorithm with symbols, recorded as expressions of one graph.
 
     atoms: what each element of the graph's only input stands for.
     outputs: the results, whose values are expressions and numbers.
@@ -65,7 +65,7 @@ class Trace:
             _, self.outputs = eager.run(algorithm, self._numbered(model), given, chosen, frames, nodes)
 
     def _read(self, x: Any) -> Any:
-        """The expression that stands for a number of SymPy; other numbers as they are."""
+        """The expression that stands for a SymPy number; other numbers unchanged."""
         if not is_symbol(x):
             return x
         if x.is_Number and float(x) == x:
@@ -86,7 +86,7 @@ class Trace:
         return model.remade(gravity=gravity, frames=frames, postures=())
 
     def live(self) -> Iterator[Expr]:
-        """The expressions on which the results depend, operands first."""
+        """The expressions that the results depend on, operands first."""
         wanted = {value for output in self.outputs for value in output.values.values() if type(value) is Expr}
         statements = [s for s in self.graph.root.statements if type(s) is Expr]
         for s in reversed(statements):
@@ -99,7 +99,7 @@ class Trace:
     def read_back(self, rules: dict[str, Callable], number: Callable[[Any], Any]) -> list[dict]:
         """The results in numbers of another kind.
 
-        `rules` of operations, where they are not those of `ops`; `number` makes one of a literal or an atom.
+        `rules` override the operations of `ops`; `number` converts a literal or an atom.
         """
         known: dict[Any, Any] = {}
 
@@ -119,7 +119,7 @@ class Trace:
 
 @contextmanager
 def _unhurried() -> Iterator[None]:
-    """Without looking for garbage: everything that is made in here is kept."""
+    """Disable the garbage collector: everything made in this block is kept."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -130,7 +130,7 @@ def _unhurried() -> Iterator[None]:
 
 
 def as_sympy(x: Any) -> Any:
-    """A number as SymPy writes it; a float as a fraction where it is a simple one."""
+    """A number in SymPy; a float becomes a fraction if it is a simple one."""
     from sympy import Float, Rational
 
     if is_symbol(x):
@@ -140,7 +140,7 @@ def as_sympy(x: Any) -> Any:
 
 
 def _rules(is_small: bool) -> dict[str, Callable]:
-    """What the operations are on numbers of SymPy: brought into canonical form, or left as they are."""
+    """The operations on SymPy numbers: in canonical form, or left as they are."""
     from sympy import Add, And, Integer, Mul, Not, Or
 
     rules: dict[str, Callable] = {
@@ -151,7 +151,7 @@ def _rules(is_small: bool) -> dict[str, Callable]:
             "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
             "div": lambda a, b: a / b, "neg": lambda a: -a,
         }  # fmt: skip
-    add, mul, minus = Add._from_args, Mul._from_args, Integer(-1)  # numbers commute: True
+    add, mul, minus = Add._from_args, Mul._from_args, Integer(-1)  # True: numbers commute
     return rules | {
         "add": lambda a, b: add((a, b), True),
         "sub": lambda a, b: add((a, mul((minus, b), True)), True),
@@ -164,7 +164,7 @@ def _rules(is_small: bool) -> dict[str, Callable]:
 def run(
     algorithm: Algorithm, model: Model, values: dict[str, Any], options: dict[str, Any]
 ) -> tuple[eager.Output, ...]:
-    """The results of an algorithm in numbers of SymPy, of which some are among the values or in the model."""
+    """The results of an algorithm in SymPy numbers, some of which are among the values or in the model."""
     is_small = len(model.nodes) <= FEW
     frames = "common" if algorithm.pairs and not is_small else "body"
     trace = Trace(algorithm, model, values, options, frames)

@@ -1,4 +1,4 @@
-"""Results that belong to triples of velocities on one path: packed, without the zeros of branches."""
+"""Results for triples of velocities on one path: packed, without the zeros of branches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kinetree.spatial.value import as_numbers
 
 
 class Spot:
-    """A velocity of a triple: its place on the path, and that in the outermost node, None if it is above."""
+    """A velocity of a triple: its index on the path and in the outermost node (None if it is above)."""
 
     __slots__ = ("own", "place")
 
@@ -20,7 +20,7 @@ class Spot:
 
 
 class Facts(NamedTuple):
-    """Of a node: where its triples start, how many velocities are above it, and how many in it."""
+    """Of a node: where its triples start, and how many velocities are above it and in it."""
 
     start: Any
     above: Any
@@ -28,7 +28,7 @@ class Facts(NamedTuple):
 
 
 class Packed(results.Output):
-    """How a triple finds its place; `kinetree.model.sparsity` says the order. Numbers may be expressions."""
+    """Maps a triple to its index, in the order of `kinetree.model.sparsity`. Numbers may be expressions."""
 
     outermost: Facts
 
@@ -68,7 +68,7 @@ class Packed(results.Output):
 
 
 class Triples(Packed):
-    """Triples of a plain or straight run."""
+    """Triples of an eager or unrolled run."""
 
     def __init__(self, tree: Any):
         super().__init__(tree, ("triples",))
@@ -80,7 +80,7 @@ class Triples(Packed):
 
 
 class LoopedTriples(Packed, storage.Output):
-    """Triples of a recorded loop: what is known of a node is read from tables."""
+    """Triples of a recorded loop: the facts of a node are read from tables."""
 
     def __init__(self, tree: Any):
         super().__init__(tree, ("triples",))

@@ -1,6 +1,6 @@
 """The unrolled trace: an algorithm run on expressions gives one straight-line program for the model.
 
-Every constant of the model is a literal, so zeros, ones and right angles fold away: for small and medium
+Every constant of the model is a literal, so zeros, ones and right angles fold away. For small and medium
 robots nothing is faster.
 """
 
@@ -34,7 +34,7 @@ def trace(
 ) -> Program:
     """The program of an algorithm for one model; `present` names the inputs that a caller gives.
 
-    `is_mixed`: loops over the columns of matrices stay loops. `homes`: where bodies are among `nodes`.
+    `is_mixed`: loops over the columns of matrices stay loops. `homes`: which `nodes` hold the bodies.
     """
     graph = Graph()
     inputs, values = [], {}

@@ -1,4 +1,4 @@
-"""Loops over velocities that are recorded, in a looped trace and in the straight trace of a large robot."""
+"""Recorded loops over velocities, for a looped trace and for the unrolled trace of a large robot."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LoopedWalk(Walk):
         return self.graph.load(self._tables[name], index)
 
     def _velocity(self, place: Any) -> Velocity:
-        """The velocity at a place in the order of the walk."""
+        """The velocity at an index of the walk."""
         indices = [index for *_, index in self.velocities.order]
         return Velocity(self.lookup("velocity_index", indices, place), place)
 
@@ -69,7 +69,7 @@ class LoopedWalk(Walk):
             loop.successor = place
 
     def blocks(self) -> Iterator[Block]:
-        """Columns may come in any order: in that of v."""
+        """Columns in the order of v; any order will do."""
         return block_loops(self.graph, self.nv)
 
     def table(self, *dimensions: str | int) -> Any:
@@ -95,7 +95,7 @@ class LoopedWalk(Walk):
 
 
 class Column:
-    """The numbers of one block for each velocity, in memory."""
+    """The numbers of one block of columns for each velocity, in memory."""
 
     def __init__(self, graph: Graph, length: int, width: int):
         self.graph, self.width = graph, width
@@ -118,7 +118,7 @@ class Column:
 
 
 class Memory(results.Memory):
-    """A table or output of a straight trace that blocks of velocities index."""
+    """A table or output of an unrolled trace, indexed by blocks of velocities."""
 
     def __init__(self, tree: MixedSweep, kind: str, dimensions: tuple[str | int, ...]):
         super().__init__(tree, dimensions, kind, f"{kind}{len(tree.graph.arrays)}")
@@ -133,7 +133,7 @@ class Memory(results.Memory):
 
 
 class MixedWalk(results.PlainWalk):
-    """Plain loops over velocities, but recorded ones over blocks of columns."""
+    """Plain loops over velocities, but recorded loops over blocks of columns."""
 
     tree: MixedSweep
 
@@ -148,7 +148,7 @@ class MixedWalk(results.PlainWalk):
 
 
 class MixedSweep(EagerSweep):
-    """The tree of a straight trace, with loops over the columns of matrices."""
+    """The tree of an unrolled trace, with loops over the columns of matrices."""
 
     graph: Graph
 
@@ -162,12 +162,12 @@ class MixedSweep(EagerSweep):
 
 
 def mixed_sweep(graph: Graph) -> Callable[..., EagerSweep]:
-    """What makes such trees, recorded in a graph."""
+    """A factory of such trees, recorded in a graph."""
     return partial(MixedSweep, graph)
 
 
 def block_loops(graph: Graph, count: int) -> Iterator[Block]:
-    """The columns of a matrix in blocks of a few; what is left over one by one."""
+    """The columns of a matrix in blocks; the remaining ones one by one."""
     whole, rest = divmod(count, BLOCK)
     if whole:
         with graph.loop(whole) as n:

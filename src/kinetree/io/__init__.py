@@ -1,1 +1,1 @@
-"""Robots in and out: URDF, MJCF and kinetree's own JSON; a linter for robot files that can repair them."""
+"""Reading and writing robot files: URDF, MJCF, SDF, USD (read only) and JSON; a linter that repairs them."""

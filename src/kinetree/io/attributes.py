@@ -1,4 +1,4 @@
-"""Numbers, vectors and words out of attributes, each with a finding when it is not what it should be."""
+"""Numbers, vectors and keywords from attributes; wrong values are recorded as findings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?
 _SEPARATOR = re.compile(r",\s+")  # "1, 2, 3" is a list; "1,5" may be a decimal and is refused
 _INFINITY = re.compile(r"[+-]?inf(?:inity)?\Z", re.IGNORECASE)
 LARGEST = 1e30  # no length, mass or inertia is larger, and products of a few such numbers stay finite
-UNBOUNDED = 1e30  # bounds from here on mean "without bound"
-_WORD = 60  # characters of a bad value that a message shows
-_NUMBERS = 10_000  # numbers in one attribute
+UNBOUNDED = 1e30  # bounds from here on mean "unbounded"
+_WORD = 60  # most characters of a bad value shown in a message
+_NUMBERS = 10_000  # most numbers in one attribute
 
 
 def parse_number(text: str, infinite: bool = False) -> float | None:
-    """The finite number that `text` writes, or None: commas, hexadecimal and NaN are not numbers."""
+    """The finite number in `text`, or None: commas, hexadecimal and NaN are not numbers."""
     if _NUMBER.match(text):
         value = float(text)
         if infinite and abs(value) >= UNBOUNDED:
@@ -42,7 +42,7 @@ def parse_numbers(text: str, infinite: bool = False) -> tuple[float, ...] | str:
 
 
 def values(element: Element | None, name: str, infinite: bool = False) -> tuple[float, ...]:
-    """The numbers of an attribute, none if it is absent or not of numbers."""
+    """The numbers of an attribute; none if it is absent or not numeric."""
     found = parse_numbers((element.get(name) if element is not None else None) or "", infinite)
     return () if isinstance(found, str) else found
 
@@ -59,11 +59,11 @@ def vector(
     """The `length` numbers of an attribute.
 
     Args:
-        default: the value when the attribute is absent; None makes it a required one.
+        default: the value if the attribute is absent; None makes the attribute required.
         text: use this text instead of the element's own attribute (defaults of MJCF).
-        infinite: numbers from 1e30 on mean "without bound".
+        infinite: numbers from 1e30 on mean "unbounded".
 
-    A wrong value is recorded as an error, and the default (or zeros) returned so that reading can go on.
+    A wrong value is recorded as an error; the default (or zeros) is returned so that reading can go on.
     """
     fallback = tuple(default) if default is not None else (0.0,) * length
     text = element.get(name) if text is None else text
@@ -89,7 +89,7 @@ def vector(
 
 
 def number(element: Element, name: str, default: float | None, log: Log, infinite: bool = False) -> float:
-    """The number of an attribute, `default` when it is absent; None makes it a required one."""
+    """The number of an attribute, or `default` if it is absent; None makes the attribute required."""
     return vector(element, name, 1, None if default is None else (default,), log, infinite=infinite)[0]
 
 
@@ -103,7 +103,7 @@ def per_degree(
 
 
 def bad_number(element: Element, name: str, word: str, log: Log) -> None:
-    """Record that `word` is not a number, with the remedy that fits its looks."""
+    """Record that `word` is not a number, with a remedy that depends on how it looks."""
     where, shown = element.where, shorten(word)
     if "$" in word or "{" in word:
         log.add("xacro", where, f"{name} contains {shown!r}: an expression that xacro should have replaced")
@@ -117,7 +117,7 @@ def bad_number(element: Element, name: str, word: str, log: Log) -> None:
 def choice(
     element: Element, name: str, options: Sequence[str], default: str, log: Log, text: str | None = None
 ) -> str:
-    """One of the words that an attribute may take."""
+    """The value of an attribute that must be one of `options`."""
     text = element.get(name) if text is None else text
     if text is None:
         return default
@@ -128,7 +128,7 @@ def choice(
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text that may be of any length."""
+    """The beginning of a text of any length."""
     return text if len(text) <= _WORD else text[:_WORD] + "..."
 
 
@@ -137,17 +137,17 @@ _NAME = 256
 
 
 def is_name(name: str) -> bool:
-    """Whether a name is printable, of sensible length, and free of what XML and shells quote with."""
+    """Whether a name is printable, of sensible length, and free of characters used for quoting."""
     return bool(name.strip()) and not _FORBIDDEN.search(name) and len(name) <= _NAME
 
 
 def clean_name(name: str) -> str:
-    """The name with an underscore for every character that is refused."""
+    """The name with every refused character replaced by an underscore."""
     return _FORBIDDEN.sub("_", name.strip() or "_")[:_NAME]
 
 
 def name_of(element: Element, log: Log, attribute: str = "name") -> str | None:
-    """The name of an element, or None. Quotes, brackets and control characters in it are refused."""
+    """The name of an element, or None. Quotes, brackets and control characters are refused."""
     name = element.get(attribute)
     if name is None or name == "":
         return None

@@ -1,4 +1,4 @@
-"""`Description` -> `Model`: the stages between what a file says and what the algorithms need."""
+"""`Description` -> `Model`: the stages between the content of a file and a finished model."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def build(
     close: bool = True,
     within: bool = False,
 ) -> Model | None:
-    """The model of a description, checked, repaired, snapped, merged and closed; None if `log` has errors.
+    """The model of a description: checked, repaired, snapped, merged and closed; None if `log` has errors.
 
-    The findings of `log` are its report. `within` lets the links of one robot touch each other.
+    The findings of `log` become its report. `within` lets the links of one robot touch each other.
     """
     log.checkpoint()
     if not close:
@@ -68,7 +68,7 @@ def build(
 
 
 def stiffened(robot: Description, model: Model) -> tuple[Geometry, ...]:
-    """The geometries of a model, as stiff as it takes to sink in as far as the file says."""
+    """The geometries of a model, with the stiffness that gives the penetration depth of the file."""
     sinks = {part.name: part.sink for part in robot.geometries if part.sink is not None}
     if not sinks:
         return model.geometries
@@ -82,19 +82,19 @@ def stiffened(robot: Description, model: Model) -> tuple[Geometry, ...]:
 
 
 def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Posture, ...]:
-    """The keyframes of a file in terms of the joints that the model has."""
+    """The keyframes of a file, in terms of the joints of the model."""
     own = {name: len(row) for name, row in model.split_positions(model.neutral()).items()}
     found = []
     for key in robot.configurations:
         rows = {name: row for name, row in key.positions.items() if own.get(name) == len(row)}
         if missing := [name for name in own if name not in rows]:
-            log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral")
+            log.add("ignored", key.where, f"no position of {', '.join(map(repr, missing))}: neutral one used")
         posture = Posture(key.name, tuple(rows.items()))
         closed = (
             posture if not model.loops or is_closed(model, posture) else assembled_posture(model, posture)
         )
         if closed is None:
-            log.add("loop-key", key.where, "a loop cannot be closed nearby: the configuration was left out")
+            log.add("loop-key", key.where, "a loop cannot be closed near it: the configuration was left out")
             continue
         if closed is not posture:
             moved = np.abs(model.positions(dict(closed.positions)) - model.positions(rows)).max()
@@ -106,7 +106,7 @@ def named_configurations(robot: Description, model: Model, log: Log) -> tuple[Po
 
 
 def snap_placements(robot: Description, tolerance: float) -> None:
-    """Make near right angles and near zero offsets of joints, frames and axes exact."""
+    """Make placements and axes that are nearly at right angles exact, and tiny offsets zero."""
     if tolerance <= 0.0:
         return
     for joint in robot.joints.values():
@@ -119,7 +119,7 @@ def snap_placements(robot: Description, tolerance: float) -> None:
 
 
 def align(robot: Description, log: Log) -> None:
-    """Turn joints whose z axis is not that of the link: a massless link takes the turn before and after."""
+    """Rotate joints whose z axis is not that of the link; a massless link after the joint rotates back."""
     links, joints = Names(robot.links), Names(robot.joints)
     for joint in list(robot.joints.values()):
         if joint.normal == Z:
@@ -135,13 +135,13 @@ def align(robot: Description, log: Log) -> None:
 
 
 def assemble(robot: Description) -> Model:
-    """The model of a description in which nothing is left to do."""
+    """The model of a description that is completely processed."""
     tree, _ = assembled(robot)
     return tree.remade(loops=robot.loops) if robot.loops else tree
 
 
 def assembled(robot: Description) -> tuple[Model, list[Closure]]:
-    """The tree of a description, and what closes its loops."""
+    """The tree of a description, and its loop closures."""
     builder = ModelBuilder(robot.name.strip() or "robot", robot.gravity)
     where = Where(robot.file, 0, "robot")
     try:

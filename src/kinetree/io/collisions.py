@@ -1,7 +1,7 @@
-"""Collision shapes of robot files: what is the same for all formats.
+"""Collision shapes of robot files: the parts common to all formats.
 
-Nothing in here stands in the way of a model: a shape that cannot be read is left out, and the report says so,
-once for each reason.
+A collision shape never prevents loading: one that cannot be read is left out, and the report says so once
+per reason.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from kinetree.model.serialize import geometry_of, ground_of
 from kinetree.model.shapes import Box, Capsule, Cylinder, Shape, Sphere, Vertices
 from kinetree.spatial.pose import Pose
 
-POINTS = 32  # of a mesh, at most
-RIGID = 1e10  # N/m: whoever writes such a stiffness means none
-_MOST = 5_000  # shapes of a file
+POINTS = 32  # most points of a mesh
+RIGID = 1e10  # N/m: from here on a stiffness means "rigid", and is ignored
+_MOST = 5_000  # most shapes of a file
 _BYTES = 256 * 2**20  # of all mesh files
-_COARSE = 0.02  # of the size of a mesh: what its points may fall short of it without a word
+_COARSE = 0.02  # of the size of a mesh: its points may fall short of it by this much without a note
 _AROUND = 8  # points around a cone or an ellipsoid
 
 
@@ -49,12 +49,12 @@ class Collisions:
         self.bytes = 0
 
     def note(self, rule: str, where: Where, problem: str) -> None:
-        """Say something about a shape; the same thing about several is said once, with their number."""
+        """Note something about a shape; the same note about several shapes is reported once, with a count."""
         first, count = self.said.get((rule, problem), (where, 0))
         self.said[rule, problem] = first, count + 1
 
     def finish(self) -> None:
-        """Write down what was said."""
+        """Write the notes to the log."""
         for (rule, problem), (where, count) in self.said.items():
             self.log.add(rule, where, f"{problem} ({count} shapes)" if count > 1 else problem)
 
@@ -73,7 +73,7 @@ class Collisions:
     # -- shapes
 
     def primitive(self, kind: str, size: tuple[float, ...], where: Where) -> Shape | None:
-        """The shape of a primitive with its half sizes; points for a cone or an ellipsoid."""
+        """The shape of a primitive with the given half sizes; points for a cone or an ellipsoid."""
         try:
             match kind, size:
                 case "sphere", (r,):
@@ -96,14 +96,14 @@ class Collisions:
         return None
 
     def mesh(self, uri: str, scale: tuple[float, ...], where: Where) -> Vertices | None:
-        """The outermost points of the mesh in a file."""
+        """The outermost points of a mesh file."""
         factor = np.array(scale if len(scale) == 3 else (1.0, 1.0, 1.0))
         return self.hull(uri, lambda: self._vertices(uri), where, factor)
 
     def hull(
         self, key: Any, vertices: Callable[[], Points], where: Where, factor: Points | None = None
     ) -> Vertices | None:
-        """The outermost points of a mesh, which is looked at once; None if it cannot be read."""
+        """The outermost points of a mesh, which is read once; None if it cannot be read."""
         if key not in self.meshes:
             try:
                 self.meshes[key] = _outermost(vertices())
@@ -126,19 +126,21 @@ class Collisions:
             return None
 
     def missing(self, reason: Any, where: Where) -> None:
-        """Say that a mesh is not there; those without files are counted together."""
+        """Note that a mesh is missing; meshes whose files are missing are counted together."""
         text = re.sub(r"the file '.*' ", "its file ", str(reason))
-        self.note("contact-mesh", where, f"a collision mesh is not there: {text}")
+        self.note("contact-mesh", where, f"a collision mesh is missing: {text}")
 
     def _vertices(self, uri: str) -> Points:
         inside = self.reach.mesh(uri)
         path = next((path for path in inside if path.is_file()), None)
         if path is None:
-            raise MeshError("its file was not found" if inside or not uri else "it lies elsewhere")
+            raise MeshError(
+                "its file was not found" if inside or not uri else "it lies outside the allowed folders"
+            )
         return self.read(path)
 
     def read(self, path: Path) -> Points:
-        """The vertices in a mesh file."""
+        """The vertices of a mesh file."""
         self.bytes += path.stat().st_size
         if self.bytes > _BYTES:
             raise MeshError(f"the meshes of the robot have more than {_BYTES >> 20} MB")
@@ -147,10 +149,10 @@ class Collisions:
     # -- numbers
 
     def springy(self, stiffness: float | None, damping: float | None, where: Where) -> dict[str, Any]:
-        """Stiffness and dissipation of a spring, N/m, with a damper beside it, N s/m.
+        """Stiffness and dissipation from a spring, N/m, and a parallel damper, N s/m.
 
-        A damper c and a stiffness k give the force k x + c v, and here it is k x (1 + d v): the same at the
-        depth of a robot that stands, x = 1 mm, for d = c / (k x).
+        A stiffness k and a damper c give the force k x + c v; the contact model has k x (1 + d v). Both agree
+        at the depth of a standing robot, x = 1 mm, for d = c / (k x).
         """
         if stiffness is None or not 0 < stiffness < inf:
             return {}
@@ -158,21 +160,21 @@ class Collisions:
             return {}
         given = DISSIPATION if damping is None else damping / (stiffness * SINK)
         if not 0 <= given < inf:
-            self.note("contact-parameter", where, f"a damping of {damping} was not taken")
+            self.note("contact-parameter", where, f"damping {damping} was not used")
             given = DISSIPATION
         return {"stiffness": stiffness, "dissipation": given}
 
     def coefficient(self, friction: float, where: Where) -> dict[str, Any]:
-        """A coefficient of friction, if it is one."""
+        """A coefficient of friction, if it is valid."""
         if 0 <= friction < inf:
             return {"friction": friction}
-        self.note("contact-parameter", where, f"friction {friction} was not taken")
+        self.note("contact-parameter", where, f"friction {friction} was not used")
         return {}
 
     # -- what `kinetree.save` wrote
 
     def restore(self, *texts: list[tuple[Element, str]]) -> bool:
-        """Take what touches from texts of our own; False if there are none, or they make no sense."""
+        """Restore geometries, ground and pairs from texts written by `save`; False if absent or invalid."""
         robot = self.robot
         geometries, grounds, pairs = texts
         try:
@@ -203,7 +205,7 @@ class Collisions:
 
 
 def _outermost(vertices: Points) -> Points:
-    """The corners of the hull of the vertices of a mesh; many of them, if it has many."""
+    """The corners of the hull of a mesh; for a large mesh, the outermost ones along many directions."""
     if not len(vertices):
         raise MeshError("it has no vertices")
     return outermost(vertices)
@@ -225,7 +227,7 @@ def _ball() -> Points:
 def read_collisions(
     robot: Description, read: Callable[[Collisions, Any], None] | None, reach: Reach, log: Log
 ) -> None:
-    """Give a robot the collision shapes of its file, and the ground that it stands on; `read` finds them."""
+    """Add the collision shapes of the file and the ground to a robot; `read` finds them."""
     source = robot.colliders if robot.document is None else robot.document
     if read is not None and source is not None:
         found = Collisions(robot, reach, log)

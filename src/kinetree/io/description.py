@@ -1,7 +1,7 @@
-"""A robot as its file describes it: links, joints, frames and rotors by name, each with its place there.
+"""A robot as its file describes it: links, joints, frames and rotors by name, each with its source location.
 
 The readers fill a `Description`; checking, repair, snapping and merging work on it; `build` turns it into a
-`Model`. It is mutable and forgiving where a `Model` is immutable and strict.
+`Model`. It is mutable and lenient, while a `Model` is immutable and strict.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ Z: Vector = (0.0, 0.0, 1.0)
 
 @dataclass(slots=True)
 class Link:
-    """A rigid body; `inertia` is None where the file says nothing of it."""
+    """A rigid body; `inertia` is None if the file gives none."""
 
     name: str
     where: Where
     inertia: Inertia | None = None
-    virtual: bool = False  # made up between the joints of one body: meant to be massless
+    virtual: bool = False  # inserted between the joints of one body: massless on purpose
     source: Element | None = None
-    geoms: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # of MJCF: frame, meshes
-    collisions: list[tuple[Element, Pose]] = field(default_factory=list)  # of SDF
+    geoms: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # MJCF: geom, frame, meshes
+    collisions: list[tuple[Element, Pose]] = field(default_factory=list)  # SDF
 
     def add(self, inertia: Inertia) -> None:
-        """Fix more mass to the link."""
+        """Add an inertia to the link."""
         self.inertia = inertia if self.inertia is None else self.inertia + inertia
         self.virtual = False
 
 
 @dataclass(slots=True)
 class Joint:
-    """How `child` moves against `parent`; `placement` is the joint's fixed side in the parent's frame."""
+    """How `child` moves relative to `parent`; `placement` is the joint's fixed side in the parent's frame."""
 
     name: str
     where: Where
@@ -56,16 +56,16 @@ class Joint:
     parent: str
     child: str
     placement: Pose = HERE
-    normal: Vector = Z  # where the joint's own z axis points in the link, if it is not that of the link
+    normal: Vector = Z  # direction of the joint's own z axis in the link
     limits: Limits = field(default_factory=Limits)
     mimic: Mimic | None = None
-    armature: float | tuple[float, ...] = 0.0  # these four: one number, or one for each degree of freedom
+    armature: float | tuple[float, ...] = 0.0  # this and the next three: one number, or one per DoF
     damping: float | tuple[float, ...] = 0.0
     friction: float | tuple[float, ...] = 0.0
     stiffness: float | tuple[float, ...] = 0.0
     spring_reference: float | tuple[float, ...] | None = None  # None: the neutral position
-    home: Pose = HERE  # of a free joint, in the pose that the file draws
-    reference: float = 0.0  # position in the pose that the file draws; `placement` already undoes it
+    home: Pose = HERE  # of a free joint, in the initial pose of the file
+    reference: float = 0.0  # position in the initial pose of the file; `placement` already undoes it
     source: Element | None = None
 
     @property
@@ -73,14 +73,14 @@ class Joint:
         return self.motion.nv == 0
 
     def at(self, position: float) -> Pose:
-        """The pose of the child in the parent when a joint with one freedom is at `position`."""
+        """The pose of the child in the parent with a joint of one degree of freedom at `position`."""
         moved = Pose.from_transform(self.motion.placement((position,)))
         return self.placement @ Pose(exact(moved.rotation), moved.p)
 
 
 @dataclass(slots=True)
 class Frame:
-    """A named place on a link."""
+    """A named frame on a link."""
 
     name: str
     where: Where
@@ -90,7 +90,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Geometry:
-    """A shape with which a link touches."""
+    """A collision shape on a link."""
 
     name: str
     where: Where
@@ -98,49 +98,49 @@ class Geometry:
     shape: Shape
     placement: Pose
     friction: float = FRICTION
-    stiffness: float | None = None  # of each point, N/m; None: by `sink`
+    stiffness: float | None = None  # of each point, N/m; None: from `sink`
     dissipation: float = DISSIPATION
-    sink: float | None = None  # m: how far the robot sinks in that stands on one such point
-    groups: tuple[int, int] = (1, 1)  # bits: what it is, and what it meets
+    sink: float | None = None  # m: penetration of the robot standing on one such point
+    groups: tuple[int, int] = (1, 1)  # bit masks: its own groups, and those it collides with
     owner: str = ""  # the robot that it belongs to
-    surface: Any = None  # with a method `on` that says how rough it is on another one
+    surface: Any = None  # its method `on` gives the contact with another surface
     home: str = ""  # its link in the file
 
 
 @dataclass(slots=True)
 class Rotor:
-    """A body that the fixed side of `joint` carries, and that spins `ratio` times as fast as the joint."""
+    """A body carried by the fixed side of `joint` that spins `ratio` times as fast as the joint."""
 
     joint: str
     where: Where
     inertia: Inertia
     placement: Pose
     axis: Vector
-    ratio: tuple[float, ...]  # one for each degree of freedom
+    ratio: tuple[float, ...]  # one per degree of freedom
 
 
 @dataclass(slots=True)
 class Closure:
-    """What closes a loop: a joint between two links that others connect, or a polynomial of a coordinate.
+    """A loop closure: a joint between two links that are already connected, or a polynomial relation.
 
-    A polynomial has no `motion`: the coordinate of the first joint of `ends` is that of the second one's.
+    A polynomial has no `motion`: the coordinate of the first joint in `ends` is a polynomial in the second's.
     """
 
     name: str
     where: Where
-    ends: tuple[str, str]  # links; joints of a polynomial
+    ends: tuple[str, str]  # links, or joints for a polynomial
     motion: joints.Joint | None = None
     placement: Pose = HERE  # of the joint in the first link
-    other: Pose = HERE  # in the second one
+    other: Pose = HERE  # in the second link
     coefficients: tuple[float, ...] = ()
-    rule: str = "unsupported"  # what to say of it if it is left out
+    rule: str = "unsupported"  # the finding if it is left out
     problem: str = ""
     remedy: str = ""
 
 
 @dataclass(slots=True)
 class Keyframe:
-    """A named configuration: the positions of joints, by their names."""
+    """A named configuration: joint positions by joint name."""
 
     name: str
     where: Where
@@ -160,29 +160,29 @@ class Description:
     rotors: list[Rotor] = field(default_factory=list)
     geometries: list[Geometry] = field(default_factory=list)
     ground: Ground | Heightfield | None = None
-    pairs: list[Pair] = field(default_factory=list)  # of geometries that the file names
-    excluded: set[frozenset[str]] = field(default_factory=set)  # links that do not touch each other
-    collide: set[str] = field(default_factory=set)  # owners whose links touch each other
-    restored: bool = False  # what touches is as we wrote it
-    still: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # geoms of the world of MJCF
+    pairs: list[Pair] = field(default_factory=list)  # pairs of geometries that the file names
+    excluded: set[frozenset[str]] = field(default_factory=set)  # pairs of links that do not collide
+    collide: set[str] = field(default_factory=set)  # robots with self-collision
+    restored: bool = False  # geometries, ground and pairs are as `save` wrote them
+    still: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # MJCF: geoms of the world
     configurations: list[Keyframe] = field(default_factory=list)
     closures: list[Closure] = field(default_factory=list)
-    independent: list[tuple[str, int]] = field(default_factory=list)  # velocities that the file marks so
-    start: dict[str, tuple[float, ...]] = field(default_factory=dict)  # where loops are closed, as it says
-    driven: list[str] = field(default_factory=list)  # joints that motors act on: better independent
+    independent: list[tuple[str, int]] = field(default_factory=list)  # velocities that the file marks as such
+    start: dict[str, tuple[float, ...]] = field(default_factory=dict)  # a closed position, from the file
+    driven: list[str] = field(default_factory=list)  # joints with motors: preferred as independent
     loops: tuple[Any, ...] = ()  # of the model, once they are solved
     left_out: list[Joint] = field(default_factory=list)  # joints that would close a loop
     gravity: Vector = (0.0, 0.0, -9.81)
-    file_order: bool = False  # bodies come in the order of the file, not depth first
+    file_order: bool = False  # keep the bodies in file order, not depth first
     document: Element | None = None
-    colliders: Any = None  # what collisions are read from, where there is no document
+    colliders: Any = None  # source of collision shapes for formats without an XML document
 
     def parent_joints(self) -> dict[str, Joint]:
-        """The joint that carries each link."""
+        """The parent joint of each link."""
         return {joint.child: joint for joint in self.joints.values()}
 
     def child_joints(self) -> dict[str, list[Joint]]:
-        """The joints on each link, in file order; the world is a key as well."""
+        """The child joints of each link, in file order; the world is a key, too."""
         children: dict[str, list[Joint]] = {name: [] for name in (WORLD, *self.links)}
         for joint in self.joints.values():
             children[joint.parent].append(joint)
@@ -205,11 +205,11 @@ class Description:
 
 
 class Names:
-    """Hands out names that are not taken yet."""
+    """Issues unique names."""
 
     def __init__(self, taken: Iterable[str] = (), reserved: Iterable[str] = ()) -> None:
         self.taken = set(taken)
-        self.reserved = set(reserved)  # names that will be claimed: nothing made up may take them
+        self.reserved = set(reserved)  # names that will be claimed later: generated names avoid them
         self._next: dict[str, int] = {}
 
     def claim(self, wanted: str) -> str:
@@ -217,7 +217,7 @@ class Names:
         return self._free(wanted, self.taken)
 
     def make(self, wanted: str) -> str:
-        """A made-up name: like `claim`, but never one that the file uses later."""
+        """A generated name: like `claim`, but never one that the file uses later."""
         return self._free(wanted, self.taken | self.reserved if wanted in self.reserved else self.taken)
 
     def _free(self, wanted: str, taken: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""Files and texts: regular files only, of bounded size, where they may be; written whole or not at all."""
+"""Files and texts: only regular files of bounded size are read; files are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kinetree.io.report import Where, refuse
 from kinetree.io.xacro_file import expanded
 from kinetree.io.xml import LIMITS, Element, read_xml
 
-TEXTS = ("<", "{", "#usda ")  # what a text begins with, and a path does not
+TEXTS = ("<", "{", "#usda ")  # a text begins with one of these, a path does not
 LAYERS = (".usd", ".usda", ".usdc", ".usdz")
 LARGEST_LAYER = 256 * 2**20  # bytes
 _HEAD = 4096
@@ -32,7 +32,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = LIMITS.size, head: int 
     name = os.fspath(path)
     where = Where(name if isinstance(name, str) and name.isprintable() else repr(name), 0, "file")
     try:
-        _refuse_special(os.stat(path), where, most)  # before it is opened: opening may block, or do something
+        _refuse_special(os.stat(path), where, most)  # before opening, which may block or have side effects
         descriptor = os.open(path, _READ)
         with open(descriptor, "rb") as stream:
             _refuse_special(os.fstat(descriptor), where, most)
@@ -57,19 +57,19 @@ def _path_remedy(name: str | bytes) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Put a text in a file as a whole: what was there stays until the new content is safely on the disk.
+    """Write a text to a file atomically: the old content stays until the new one is safely on disk.
 
-    The text is written to a new file in the same directory, which then takes the place and the mode of the
-    old one. A symbolic link stays, and the file that it leads to is replaced.
+    The text is written to a new file in the same directory, which then replaces the old one and takes its
+    mode. A symbolic link stays; the file it points to is replaced.
 
     Raises:
-        OSError: the file is read-only or not a regular file, the link leads nowhere, or the system refuses.
+        OSError: the file is read-only or not a regular file, the link is dangling, or the system refuses.
     """
     given = Path(path)
     target = Path(os.path.realpath(given))
     mode = _mode_for(given, target)
     beside = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.part"
-    descriptor = os.open(beside, _WRITE, 0o666 if mode is None else 0o600)  # less the user's mask
+    descriptor = os.open(beside, _WRITE, 0o666 if mode is None else 0o600)  # minus the umask
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
@@ -87,13 +87,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def _mode_for(given: Path, target: Path) -> int | None:
-    """The mode of the file that is there, None if there is none; OSError if nothing may be written there."""
+    """The mode of the existing file, None if there is none; OSError if it may not be written."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
         if os.path.islink(given):
             raise FileNotFoundError(
-                errno.ENOENT, "the link leads to no file: remove it, or write elsewhere", str(given)
+                errno.ENOENT, "the link points to no file: remove it, or write elsewhere", str(given)
             ) from None
         return None
     if not stat.S_ISREG(mode):
@@ -106,7 +106,7 @@ def _mode_for(given: Path, target: Path) -> int | None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the new name last as well, where the system can."""
+    """Flush the directory entry to disk as well, where the system can."""
     with suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
@@ -117,23 +117,23 @@ def _sync_directory(directory: Path) -> None:
 
 @dataclass
 class Document:
-    """The content of a source, the name that messages use, and the directory it lies in (None for text)."""
+    """The content of a source, its name in messages, and its directory (None for text)."""
 
     content: bytes | str
     file: str
     directory: Path | None
     include_dirs: tuple[Path, ...] = ()
     package_dirs: tuple[Path, ...] = ()
-    density: float | None = None  # of geometry without an inertia, where a format leaves it open
+    density: float | None = None  # for geometry without inertia, in formats that do not define a density
 
     @property
     def reach(self) -> Reach:
-        """Where the files that the document refers to may lie."""
+        """Where the files referenced by the document may be."""
         return Reach(self.directory, self.include_dirs, self.package_dirs)
 
     @property
     def opening(self) -> str:
-        """The first character that is not blank: `<` for XML, `{` for JSON."""
+        """The first non-blank character: `<` for XML, `{` for JSON."""
         head = self.content[:4096].lstrip()[:1]
         return head if isinstance(head, str) else head.decode("latin-1")
 
@@ -152,9 +152,9 @@ def open_document(
     include_dirs: Folders = (),
     xacro_args: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Read a path, or take a text as it is; expand it with xacro if `xacro_args` says that it is trusted.
+    """Read a path, or take a text as it is; expand it with xacro if `xacro_args` is given.
 
-    Files that it refers to may lie in the given folders as well.
+    Referenced files may also be in the given folders.
     """
     document = source if isinstance(source, Document) else _opened(source)
     packages, included = folders_of(package_dirs), folders_of(include_dirs)
@@ -171,7 +171,7 @@ def _opened(source: str | bytes | os.PathLike[str]) -> Document:
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"load needs a path or a text, got {type(source).__name__}")
     path = Path(source)
-    if path.suffix.lower() in LAYERS:  # which USD reads itself
+    if path.suffix.lower() in LAYERS:  # USD reads them itself
         content = read_bytes(source, LARGEST_LAYER, _HEAD)
     else:
         content = read_bytes(source)

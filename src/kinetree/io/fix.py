@@ -1,4 +1,4 @@
-"""`fix`: a robot file with what can be repaired repaired, and everything else as its author wrote it."""
+"""`fix`: repair what can be repaired in a robot file, and leave everything else as its author wrote it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OTHER = re.compile(rb"""^<\?xml[^>]*encoding\s*=\s*["'](?!utf-?8["']|us-ascii["
 def fix(
     source: Source, *, package_dirs: Folders = (), include_dirs: Folders = ()
 ) -> tuple[str, list[Finding]]:
-    """The text of a URDF or MJCF file after repair, and what was changed.
+    """The repaired text of a URDF, MJCF or SDF file, and the changes.
 
-    Only what was wrong is rewritten; comments, visuals and layout stay. Parts of an MJCF model that come from
-    an included file are left alone: fix that file.
+    Only faulty parts are rewritten; comments, visuals and layout stay. Parts of a model that come from an
+    included file are left alone: fix that file.
 
     Raises:
         FileError: the file has an error that cannot be repaired.
@@ -42,7 +42,7 @@ def fix(
 
 
 def _clean(document: Document) -> bytes:
-    """The bytes that spans of elements count in: without blank space before the declaration, UTF-8 only."""
+    """The bytes in which element spans are counted: no blanks before the declaration, UTF-8 only."""
     data = document.content.encode() if isinstance(document.content, str) else document.content
     data = data.lstrip().rstrip(b"\0")
     try:
@@ -50,6 +50,6 @@ def _clean(document: Document) -> bytes:
     except UnicodeDecodeError as error:
         refuse("xml-encoding", Where(document.file, 0, "document"), f"not UTF-8: {error.reason}")
     if isinstance(document.content, bytes) and _OTHER.match(data):
-        problem = "the file declares another encoding than UTF-8"
+        problem = "the file declares an encoding other than UTF-8"
         refuse("xml-encoding", Where(document.file, 1, "document"), problem)
     return data

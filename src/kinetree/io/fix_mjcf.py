@@ -1,4 +1,4 @@
-"""Repairing an MJCF text: names, inertials, orientations, axes, ranges and coefficients of the main file."""
+"""Repair of an MJCF text: names, inertials, orientations, axes, ranges and coefficients of the main file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COEFFICIENTS = ("damping", "stiffness", "armature", "frictionloss")
 
 
 def fix_mjcf(splice: Splice, robot: Description, original: Description) -> None:
-    """Write what repair changed into the elements that stand in the main file."""
+    """Write the repairs into the elements of the main file."""
     before = {link.source.start: link.inertia for link in original.links.values() if link.source is not None}
     _fix_names(splice, robot)
     for link in robot.links.values():
@@ -29,7 +29,7 @@ def fix_mjcf(splice: Splice, robot: Description, original: Description) -> None:
 
 
 def _fix_names(splice: Splice, robot: Description) -> None:
-    """Give bodies and joints the names that repair gave them; replicated ones keep theirs."""
+    """Write the repaired names of bodies and joints; replicated ones keep theirs."""
     named = [(link.source, link.name) for link in robot.links.values()]
     named += [(joint.source, joint.name) for joint in robot.joints.values()]
     uses = Counter(element.start for element, _ in named if element is not None)

@@ -1,4 +1,4 @@
-"""Repairing an SDF text: names, inertials, poses, axes, limits and coefficients of the main file."""
+"""Repair of an SDF text: names, inertials, poses, axes, limits and coefficients of the main file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMED = ("link", "joint", "frame", "model")
 
 
 def fix_sdf(splice: Splice, robot: Description, original: Description) -> None:
-    """Write what repair changed into the elements that stand in the main file."""
+    """Write the repairs into the elements of the main file."""
     before = {link.source.start: link.inertia for link in original.links.values() if link.source is not None}
     sources = [link.source for link in robot.links.values()]
     uses = Counter(source.start for source in sources if source is not None)
@@ -50,7 +50,7 @@ def fix_sdf(splice: Splice, robot: Description, original: Description) -> None:
 
 
 def _add_links(splice: Splice, model: Element, missing: set[str], added: set[tuple[int, str]]) -> None:
-    """Add the links that joints of a model name and that are nowhere, where their names say."""
+    """Add the missing links that joints of a model refer to, in the model that their names indicate."""
     for end in (end for joint in model.all("joint") for end in joint.all("parent", "child")):
         name = end.text.strip()
         if not is_name(name):
@@ -72,7 +72,7 @@ def _moves(element: Element) -> bool:
 
 
 def _fix_names(splice: Splice, parent: Element) -> None:
-    """Make the names in one model such that nothing else has them."""
+    """Make the names in one model unique."""
     taken: set[tuple[str, str]] = set()
     for element in parent.all(*_NAMED):
         given = element.get("name")
@@ -132,5 +132,5 @@ def _numbers(element: Element) -> tuple[float, ...]:
 
 
 def _write(splice: Splice, element: Element, text: str) -> None:
-    """Give an element another text; its attributes stay."""
+    """Replace the text of an element; its attributes stay."""
     splice.replace(element, f"<{element.tag}{attributes(**element.attributes)}>{text}</{element.tag}>")

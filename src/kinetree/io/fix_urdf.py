@@ -1,4 +1,4 @@
-"""Repairing a URDF text: names, ends of joints, inertials, axes, limits and coefficients."""
+"""Repair of a URDF text: names, joint ends, inertials, axes, limits and coefficients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kinetree.spatial.vector import Vector
 
 
 def fix_urdf(splice: Splice, robot: Description, original: Description) -> None:
-    """Write what repair changed into the elements of a `<robot>`."""
+    """Write the repairs into the elements of a `<robot>`."""
     before = {link.source.start: link.inertia for link in original.links.values() if link.source is not None}
     for link in robot.links.values():
         if link.source is None:
@@ -30,7 +30,7 @@ def fix_urdf(splice: Splice, robot: Description, original: Description) -> None:
     for element in robot.document.children if robot.document is not None else ():
         name = element.get("name")
         if element.tag == "link" and name not in (None, "", "world") and element.start not in read:
-            splice.replace(element, "")  # said twice
+            splice.replace(element, "")  # a duplicate
         if element.tag == "frame" and name and not is_name(name):
             splice.set(element, name=clean_name(name))
     for joint in (*robot.joints.values(), *robot.left_out):

@@ -1,4 +1,4 @@
-"""The file formats: one entry each, and nothing elsewhere in the library names a format."""
+"""The file formats, one entry each; no other module of the library names a format."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from kinetree.model import Model
 class Format(NamedTuple):
     """How a format is recognised, read, repaired and written.
 
-    A reader gives a `Description`, which is then checked, repaired and built, or a finished model.
+    A reader returns a finished model, or a `Description`, which is then checked, repaired and built.
     """
 
     suffixes: tuple[str, ...]
     read: Callable[[Document, Log], Description | Model]
-    repair: Callable[[Splice, Description, Description], None] | None  # edits, the robot after and before
+    repair: Callable[[Splice, Description, Description], None] | None  # edits, robot after and before repair
     write: Callable[[Model], str] | None
-    roots: tuple[str, ...] = ()  # tags of its root element, if it is XML
-    opening: str = "<"  # the characters that it may begin with
-    postures: bool = False  # whether it holds named configurations
-    collisions: Callable[[Collisions, Any], None] | None = None  # reads what touches
+    roots: tuple[str, ...] = ()  # tags of the root element, for XML
+    opening: str = "<"  # characters that a file may begin with
+    postures: bool = False  # whether it can store named configurations
+    collisions: Callable[[Collisions, Any], None] | None = None  # reads collision shapes
 
 
 FORMATS = {
@@ -64,7 +64,7 @@ _REMEDIES = {"xacro": "Expand it with xacro first."}
 
 
 def format_of(document: Document, name: str | None) -> Format:
-    """The format with this name, or the one that the content shows if it is None."""
+    """The format with this name, or the one recognised from the content if it is None."""
     if name is not None and name not in FORMATS:
         where = Where(document.file, 0, "load")
         refuse("value", where, f"format={name!r}", f"Use one of: {', '.join(FORMATS)}, or None.")

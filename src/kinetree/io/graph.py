@@ -1,8 +1,8 @@
-"""Links and joints in any direction -> a tree: which joints carry, which are read backwards, which are cut.
+"""From links and undirected joints to a tree: which joints are kept, which reversed and which cut.
 
-In SDF and USD a joint connects two links, and either of them may be the one nearer to the base; its frame may
-lie anywhere in the child. A `Joint` of a `Description` leads away from the world, and ends in the frame of
-its child.
+In SDF and USD a joint connects two links, either of which may be nearer to the base, and its frame may be
+anywhere in the child. A `Joint` of a `Description` points away from the world and ends in the frame of its
+child.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import cross, mat_vec, neg, sub
 
 REVERSIBLE = (Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical)
-_ROUNDING = 1e-15  # of the offset: what is left of a line through the origin
+_ROUNDING = 1e-15  # of the offset: residual of a line through the origin
 _DRIVE = ("armature", "damping", "friction", "stiffness")
 
 
 @dataclass(slots=True)
 class Connection:
-    """A joint between two links, as its file has it.
+    """A joint between two links, as in the file.
 
     `joint.placement` is the pose of the child in the parent at the joint's neutral position.
     """
 
     joint: Joint
     anchor: Pose = HERE  # of the joint in the child
-    last: bool = False  # the one to cut where it is part of a loop
+    last: bool = False  # cut this one if it is part of a loop
 
 
 def span(
@@ -43,15 +43,15 @@ def span(
     log: Log,
     bases: Iterable[str] = (),
 ) -> None:
-    """Give the robot the joints of a tree on the world.
+    """Set the joints of the robot to a tree rooted at the world.
 
-    The first joint on a link carries it. A further one carries its parent, read backwards, if nothing else
-    does, and is cut where it closes a loop. What no joint connects to the world floats.
+    The first joint with a link as its child carries that link. A further one is reversed and carries its
+    parent, if nothing else does; it is cut if it closes a loop. Links not connected to the world float.
 
     Args:
         robot: with all its links; its joints are set here.
-        homes: the pose in the world of every link, in the configuration that the file draws.
-        bases: links to begin with where something floats.
+        homes: the world pose of every link in the initial configuration of the file.
+        bases: links to start from where something floats.
     """
     known = [each for each in connections if _ends_exist(robot, each.joint, homes, log)]
     kept, uncarried = _kept(robot, known, log)
@@ -77,7 +77,7 @@ def span(
 
 
 def _ends_exist(robot: Description, joint: Joint, homes: dict[str, Pose], log: Log) -> bool:
-    """Whether a joint connects two links; the world is one."""
+    """Whether a joint connects two existing links; the world counts as one."""
     for role, name in (("parent", joint.parent), ("child", joint.child)):
         if name not in robot.links and name != WORLD:
             problem = f"{role} link {shorten(name)!r} does not exist"
@@ -92,7 +92,7 @@ def _ends_exist(robot: Description, joint: Joint, homes: dict[str, Pose], log: L
 
 
 def _kept(robot: Description, connections: list[Connection], log: Log) -> tuple[list[Connection], list[str]]:
-    """The joints that make a forest, in the order of the file, and the links that none of them carries."""
+    """The joints that form a forest, in file order, and the links that none of them carries."""
     group = {name: name for name in (WORLD, *robot.links)}
 
     def leader(name: str) -> str:
@@ -127,7 +127,7 @@ def _kept(robot: Description, connections: list[Connection], log: Log) -> tuple[
 
 
 def _cut(robot: Description, each: Connection, carrier: Connection | None, closes: bool, log: Log) -> None:
-    """Take a joint out of the tree: it closes a loop, or cannot be read backwards."""
+    """Take a joint out of the tree: it closes a loop, or cannot be reversed."""
     joint = each.joint
     line = f" (line {carrier.joint.where.line})" if carrier and carrier.joint.where.line else ""
     by = f" by joint {carrier.joint.name!r}{line}" if carrier else ""
@@ -143,7 +143,7 @@ def _cut(robot: Description, each: Connection, carrier: Connection | None, close
     acting = [name for name in (*_DRIVE, "mimic") if _acts(getattr(joint, name))]
     if acting:
         problem = f"the {', '.join(acting)} of a joint that closes a loop has no effect: it has no coordinate"
-        log.add("unsupported", joint.where, problem, "Let another joint of the loop close it.")
+        log.add("unsupported", joint.where, problem, "Choose another joint of the loop to close it.")
 
 
 def _acts(value: object) -> bool:
@@ -151,7 +151,7 @@ def _acts(value: object) -> bool:
 
 
 def _walk(start: str, on: dict[str, list[Connection]], reached: set[str]) -> None:
-    """Direct all joints on the way from a link outward, each away from it."""
+    """Direct all joints reachable from a link away from it."""
     stack = [start]
     while stack:
         here = stack.pop()
@@ -164,9 +164,9 @@ def _walk(start: str, on: dict[str, list[Connection]], reached: set[str]) -> Non
 
 
 def reverse(each: Connection) -> None:
-    """Read a joint from its child to its parent: X_CP(q) = X_PC(q)^-1, with the same coordinates.
+    """Reverse a joint to run from its child to its parent: X_CP(q) = X_PC(q)^-1, with the same coordinates.
 
-    Those of a joint with two axes change places, and a ball has the inverse quaternion.
+    The coordinates of a joint with two axes are exchanged, and a ball joint has the inverse quaternion.
     """
     joint = each.joint
     each.anchor = joint.placement @ each.anchor
@@ -188,10 +188,10 @@ def _inverse(motion: Motion) -> Motion:
 
 
 def _lay(robot: Description, each: Connection, links: Names, joints: Names) -> None:
-    """Add a joint to the robot, seen from the frame of its child if its line goes through that.
+    """Add a joint to the robot, expressed in the frame of its child if its line passes through that origin.
 
-    X_PC(q) = D B J(q) B^-1, where D is the child in the parent at rest and B the joint in the child.
-    Otherwise a massless link follows the joint, and the child is fixed to it: D B J(q), then B^-1.
+    X_PC(q) = D B J(q) B^-1, where D is the pose of the child in the parent at rest and B that of the joint in
+    the child. Otherwise the joint moves a massless link to which the child is fixed: D B J(q), then B^-1.
     """
     joint, anchor = each.joint, each.anchor
     if _passes_origin(joint.motion, anchor):
@@ -207,7 +207,7 @@ def _lay(robot: Description, each: Connection, links: Names, joints: Names) -> N
 
 
 def _passes_origin(motion: Motion, anchor: Pose) -> bool:
-    """Whether the motion about a frame is one about the origin, with other axes."""
+    """Whether the motion about a frame equals one about the origin with other axes."""
     if anchor.p == HERE.p or motion.nv == 0 or isinstance(motion, Prismatic):
         return type(motion) in REVERSIBLE or anchor == HERE
     if motion.axis is None:
@@ -217,7 +217,7 @@ def _passes_origin(motion: Motion, anchor: Pose) -> bool:
 
 
 def _turned(motion: Motion, anchor: Pose) -> Motion:
-    """The motion with its axes in the frame that `anchor` is given in."""
+    """The motion with its axes expressed in the frame in which `anchor` is given."""
     if anchor.R == HERE.R:
         return motion
     return type(motion)(**{
@@ -226,11 +226,11 @@ def _turned(motion: Motion, anchor: Pose) -> Motion:
 
 
 def tidy(pose: Pose, scale: float = 0.0) -> Pose:
-    """A pose that was computed, with zeros where only rounding is left."""
+    """A computed pose with rounding residuals set to zero."""
     noise = 4e-16 * max(scale, *map(abs, pose.p))
     return Pose(exact(pose.rotation), tuple(0.0 if abs(x) <= noise else x for x in pose.p))
 
 
 def between(a: Pose, b: Pose) -> Pose:
-    """The pose of b in a, both given in one frame."""
+    """The pose of b in a, both given in the same frame."""
     return tidy(a.inverse() @ b, max(map(abs, (*a.p, *sub(b.p, a.p)))))

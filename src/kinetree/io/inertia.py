@@ -1,4 +1,4 @@
-"""What is wrong with the inertias of a robot, and the nearest ones that a body can have."""
+"""Checks of the inertias of a robot, and the nearest physical ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.vector import ZERO, Matrix, sym_matrix
 
 _ROUNDING = 1e-6  # files write about six digits
-_POINT = 1e-14  # m^2, of the mass, or of the moments about the origin: what rounding leaves of a point mass
-_LARGE = 2.0  # m, radius of gyration that no link of a robot reaches
+_POINT = 1e-14  # relative to mass (m^2) or to the moments about the origin: rounding residual of a point mass
+_LARGE = 2.0  # m: no link of a robot has a larger radius of gyration
 
 
 def check_inertias(robot: Description, log: Log) -> None:
-    """Record what is wrong with the inertia of every link, and repair it where `log` says so."""
+    """Record what is wrong with the inertia of every link, and repair it if `log` says so."""
     moving = {joint.child for joint in robot.joints.values() if not joint.is_fixed}
     for link in robot.links.values():
         if link.name == WORLD or link.virtual:
@@ -32,7 +32,7 @@ def check_inertias(robot: Description, log: Log) -> None:
 
 
 def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
-    """The inertia of a link, repaired where `log` says so."""
+    """The inertia of a link, repaired if `log` says so."""
     mass, com, moments = inertia.mass, inertia.com, inertia.about_com
     if mass < 0:
         log.repairable("mass-negative", link.where, f"the mass is {mass:g} kg", f"mass set to {-mass:g} kg")
@@ -56,10 +56,11 @@ def _checked(link: Link, inertia: Inertia, log: Log) -> Inertia:
 
 
 def nearest_physical(inertia: Matrix, floor: float = 1e-3) -> Matrix:
-    """The inertia nearest to `inertia` (Frobenius norm of the second moments) that some body has.
+    """The physical inertia nearest to `inertia` in the Frobenius norm of the second moments.
 
-    An inertia I is that of a body if and only if its matrix of second moments, Sigma = tr(I)/2 1 - I, has
-    no negative eigenvalue. Such ones are raised to `floor` times the largest: more than a plate.
+    An inertia I is physical if and only if its matrix of second moments, Sigma = tr(I)/2 1 - I, has no
+    negative eigenvalue. Eigenvalues below `floor` times the largest are raised to that, so that the result
+    is thicker than a plate.
     """
     I: NDArray[np.float64] = np.array(inertia)
     moments, axes = np.linalg.eigh(np.trace(I) / 2 * np.eye(3) - I)

@@ -25,10 +25,10 @@ def write_json(model: Model) -> str:
 
 
 def read_json(document: Document, log: Log) -> Model:
-    """The model that `write_json` wrote.
+    """The model in a text written by `write_json`.
 
     Raises:
-        FileError: the text is not JSON, or not that of a model.
+        FileError: the text is not JSON, or does not describe a model.
     """
     content, file = document.content, document.file
     where = Where(file, 0, "document")
@@ -52,9 +52,9 @@ def read_json(document: Document, log: Log) -> Model:
 def _number(text: str) -> float:
     value = float(text)
     if not abs(value) <= LARGEST:
-        raise ValueError(f"the number {text} is too large: models have numbers up to {LARGEST:g}")
+        raise ValueError(f"the number {text} is too large: the largest allowed is {LARGEST:g}")
     return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON or a model may have")
+    raise ValueError(f"{name} is not a valid number in JSON or in a model")

@@ -21,8 +21,8 @@ _ABOUT_LOADING = (
     "ignored",
     "loop",
     "loop-redundant",
-)  # said by the load report: nothing is wrong with the file
-_NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant as right angles
+)  # part of the load report only: nothing is wrong with the file
+_NEAR = 2e-3  # rad: 1.57, 3.14 and 1.571 are meant to be right angles
 _EXACT = 1e-9
 
 
@@ -34,7 +34,7 @@ def lint(
     include_dirs: Folders = (),
     xacro_args: Mapping[str, Any] | None = None,
 ) -> list[Finding]:
-    """What is wrong with a robot file: rule, severity, place, how much it matters, remedy.
+    """Everything that is wrong with a robot file: rule, severity, place, consequence and remedy.
 
     Args:
         source: a path or a text, as for `kinetree.load`.
@@ -42,7 +42,7 @@ def lint(
         package_dirs, include_dirs, xacro_args: as for `kinetree.load`.
 
     Returns:
-        Findings, errors first; an unreadable file is one, too. An empty list: there is nothing to say.
+        Findings, errors first; an unreadable file is a finding, too. An empty list means no findings.
     """
     log = Log()
     try:

@@ -1,4 +1,4 @@
-"""`kt.load`: a robot from a file or a text, whatever format it is in."""
+"""`kt.load`: a robot from a file or a text in any supported format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kinetree.io.report import LoadReport, Log, Where, refuse
 from kinetree.io.tree import BASES
 from kinetree.model import Model
 
-# findings that make the model move otherwise than what the file describes
+# findings after which the model moves differently from what the file describes
 _WRONG = (
     "motion-massless",
     "unsupported",
@@ -54,36 +54,38 @@ def load(
     Args:
         source: a path, or the text of a file; a text begins with `<`, `{` or `#usda`.
         format: "urdf", "mjcf", "sdf", "usd" (needs the extra `usd`) or "json"; recognised by content if None.
-        repair: repair what can be (see `kinetree.io.rules`); every change is in `model.report.repaired`.
-        snap: placements within this many radians of a right angle become exact, offsets of at most this many
-            metres become zero, axes within it of a coordinate axis become exact. 0 keeps the file's numbers.
-        base: "free" lets the root link float, "fixed" welds it to the world, None keeps what the file says (a
-            URDF root is welded; SDF models and USD bodies float unless a joint fixes them).
-        package_dirs: folders in which `package://` references are looked up; with folders given, the report
-            names meshes that are missing. `$NAME` stands for the folders of an environment variable, such as
+        repair: repair what can be repaired (see `kinetree.io.rules`); all changes are in
+            `model.report.repaired`.
+        snap: tolerance in rad and m. Placements within it of a right angle and axes within it of a coordinate
+            axis become exact, offsets within it become zero. 0 keeps the file's numbers.
+        base: "free" lets the root link float, "fixed" welds it to the world, None follows the file (a URDF
+            root is welded; SDF models and USD bodies float unless a joint fixes them).
+        package_dirs: folders in which `package://` references are looked up; if given, the report also names
+            missing meshes. `$NAME` stands for the folders of an environment variable, such as
             `$ROS_PACKAGE_PATH`.
-        include_dirs: folders, besides that of the file, from which files are included and meshes taken.
-            Nothing is read outside of the file's folder and these, whatever links and `..` lead to.
-        merge_fixed: make links on fixed joints a part of their parents (they stay as frames). False keeps
-            them as bodies with fixed joints.
-        geom_frames: make frames of the named geoms of MJCF bodies, as of sites, for files in which geoms mark
-            places.
-        density: kg/m^3 of the geometry of URDF links without `<inertial>`, from which their inertia is then
-            computed; None leaves them without mass. MJCF says it itself.
-        loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, joints
-            on a link that another one carries in SDF and USD); "ignore" leaves them open, and says so.
+        include_dirs: further folders for included files and meshes. Nothing is read outside the file's folder
+            and these, even through links and `..`.
+        merge_fixed: merge links on fixed joints into their parents (they stay as frames). False keeps them
+            as bodies with fixed joints.
+        geom_frames: turn the named geoms of MJCF bodies into frames, like sites, for files in which geoms
+            mark places.
+        density: kg/m^3 for the geometry of URDF links without `<inertial>`, from which their inertia is then
+            computed; None leaves them massless. MJCF files give their own densities.
+        loops: "close" closes loops (`<connect>`, `<weld>` and polynomials of MJCF, `<loop>` of URDF+, a
+            second joint on a link in SDF and USD); "ignore" leaves them open and reports them.
         geometry: read collision shapes and the ground (see the page on geometry). False leaves them out.
-        self_collision: let the links of one robot touch each other, except for neighbours, as far as the file
-            does not forbid it. Bodies of different robots of one file do in any case.
+        self_collision: let the links of one robot touch each other, except for neighbours and pairs that the
+            file excludes. Bodies of different robots in one file always can.
         xacro_args: the arguments of a xacro template, {} if it has none; needs the package `xacro`. Templates
-            can run any code: give them only for files that you trust. None refuses templates.
+            can run arbitrary code: give this only for files that you trust. None refuses templates.
 
     Returns:
-        The model, with keyframes in `model.configurations`, and what was merged, repaired and ignored in
-        `model.report`.
+        The model, with keyframes in `model.configurations`. `model.report` lists what was merged, repaired
+        and ignored.
 
     Warns:
-        FileWarning: once, if the model leaves out something that acts on the motion, or moves without mass.
+        FileWarning: once, if the model leaves out something that affects the motion, or if a motion has no
+            inertia.
 
     Raises:
         FileError: a `ModelError` that names file, line, element, rule and remedy.
@@ -112,7 +114,7 @@ def load(
 
 
 def _warn(report: LoadReport) -> None:
-    """Say it once if the model moves otherwise than the file says, or has no inertia along a motion."""
+    """Warn once if the model moves differently from the file, or if a motion has no inertia."""
     found = [f for f in report.warnings if f.rule in _WRONG]
     if found:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""

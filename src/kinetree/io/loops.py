@@ -1,4 +1,4 @@
-"""Closes the loops of a robot, and says what became of each: closed, with how many freedoms, or why not."""
+"""Closes the loops of a robot and reports on each: closed, with its degrees of freedom, or why not."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from kinetree.spatial.vector import cross, dot, mat_vec, scale, sub, sym_vec
 CHOICES = ("close", "ignore")
 HINTS = ("independent", "reference")
 _AT_ZERO = 1e-9  # m or rad
-_SLENDER = 1e-12  # of the other moments: a rod without inertia about its line
+_SLENDER = 1e-12  # of the other moments: a rod without inertia about its axis
 _MOST = (
-    128  # closures of one file, and velocities of all its loops: finding how they are solved takes a while
+    128  # closures of one file, and velocities in all its loops: analysing more takes too long
 )
 
 
 def leave_open(robot: Description, log: Log) -> None:
-    """Leave out everything that closes a loop, and say so."""
+    """Leave out all loop closures, and report them."""
     for closure in robot.closures:
         log.add(closure.rule, closure.where, closure.problem, closure.remedy)
     robot.closures = []
 
 
 def choose_closures(robot: Description, log: Log) -> None:
-    """Leave out closures that are not between two links, or joints, of one robot."""
+    """Leave out closures that do not connect two links, or two joints, of one robot."""
     if len(robot.closures) > _MOST:
         log.add("xml-limit", robot.closures[_MOST].where, f"more than {_MOST} elements close loops")
         robot.closures = []
@@ -55,7 +55,7 @@ def choose_closures(robot: Description, log: Log) -> None:
 
 
 def _carry(robot: Description) -> None:
-    """Give a joint for which no rows can be written (a screw) a link of its own, which is welded instead."""
+    """Turn a closing joint without constraint rows (a screw) into a tree joint whose new link is welded."""
     links, joints = Names((WORLD, *robot.links)), Names(robot.joints)
     for closure in robot.closures:
         if closure.motion is None or has_rows(closure.motion):
@@ -70,9 +70,9 @@ def _carry(robot: Description) -> None:
 
 
 def _stop_spins(robot: Description, carriers: dict[str, Joint], log: Log) -> None:
-    """Put a universal joint in place of the ball of a rod that has no inertia about its own line.
+    """Replace the ball joint of a rod without inertia about its own axis by a universal joint.
 
-    Nothing resists the spin of such a rod with balls at both ends, and nothing feels it.
+    With ball joints at both ends, such a rod spins freely without inertia and without effect.
     """
     carrying = {joint.parent for joint in robot.joints.values()}
     for closure in robot.closures:
@@ -94,7 +94,7 @@ def _stop_spins(robot: Description, carriers: dict[str, Joint], log: Log) -> Non
             if abs(dot(line, sym_vec(moments, line))) <= _SLENDER * max(map(abs, moments)):
                 joint.motion = Universal(*perpendiculars(line))
                 problem = (
-                    f"rod {link!r} has no inertia about its line: a universal joint keeps it from spinning"
+                    f"rod {link!r} has no inertia about its axis: a universal joint keeps it from spinning"
                 )
                 log.add("loop", closure.where, problem)
                 break
@@ -114,7 +114,7 @@ def _why_not(robot: Description, carriers: dict[str, Joint], closure: Closure) -
 
 
 def _base(carriers: dict[str, Joint], link: str) -> str:
-    """The floating link that carries a link in the end, or the world."""
+    """The floating base that carries a link, or the world."""
     while link in carriers:
         if carriers[link].motion.is_free:
             return link
@@ -123,7 +123,7 @@ def _base(carriers: dict[str, Joint], link: str) -> str:
 
 
 def add_closures(robot: Description, builder: ModelBuilder) -> None:
-    """Tell a builder what closes the loops of a robot."""
+    """Add the loop closures of a robot to a builder."""
     for closure in robot.closures:
         if closure.motion is None:
             builder.add_relation(*closure.ends, closure.coefficients, name=closure.name)
@@ -133,17 +133,17 @@ def add_closures(robot: Description, builder: ModelBuilder) -> None:
 
 
 def close_loops(robot: Description, model: Model, closings: Sequence[Closing], log: Log) -> None:
-    """Find how the loops of a robot are solved: `robot.loops`.
+    """Analyse the loops of a robot and store the result in `robot.loops`.
 
     Args:
-        model: its tree.
-        closings: what closes the loops, in terms of the model.
+        model: its open tree.
+        closings: the loop closures, in terms of the model.
     """
     if not closings:
         return
     known = {closure.name: closure for closure in robot.closures}
     if total_velocities(model, closings) > _MOST:
-        problem = f"its loops tie more than {_MOST} velocities to each other: all of them were left open"
+        problem = f"its loops couple more than {_MOST} velocities: all of them were left open"
         log.add("loop-open", robot.closures[0].where, problem)
         return
 
@@ -161,7 +161,7 @@ def close_loops(robot: Description, model: Model, closings: Sequence[Closing], l
 
 
 def hints(model: Model) -> Iterator[tuple[str, dict[str, str]]]:
-    """What files say beside of joints of loops: which velocities are independent, and a closed position."""
+    """Extra data that files store with joints of loops: independent velocities, and a closed position."""
     for loop in model.loops:
         for joint, row in loop.reference:
             chosen = [k for name, k in loop.independent if name == joint]
@@ -170,7 +170,7 @@ def hints(model: Model) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def is_closed_at_zero(model: Model, closure: JointClosure) -> bool:
-    """Whether a fixed, revolute, prismatic or spherical closure is closed with every joint at its origin."""
+    """Whether a fixed, revolute, prismatic or spherical closure is closed with every joint at zero."""
     poses = [HERE]
     for body in model.bodies:
         poses.append(poses[body.parent] @ body.placement)
@@ -184,7 +184,7 @@ def is_closed_at_zero(model: Model, closure: JointClosure) -> bool:
 
 
 def read_hint(robot: Description, joint: str, field: str, values: Sequence[float]) -> bool:
-    """Take what `hints` says; False if it is something else."""
+    """Read an entry written by `hints`; False if it is something else."""
     if field == "reference":
         robot.start[joint] = tuple(values)
     elif field == "independent":
@@ -205,10 +205,10 @@ def _report(loop: Loop, closure: Closure, independent: Sequence[tuple[str, int]]
     freedom = f"{len(loop.independent)} of {total} velocities are independent"
     log.add("loop", closure.where, f"{name} is closed: {freedom}, those of {joints}")
     if refused := [joint for joint, k in loop.dependent if (joint, k) in independent]:
-        problem = f"{name}: {', '.join(map(repr, refused))} cannot be independent besides {joints}"
+        problem = f"{name}: {', '.join(map(repr, refused))} cannot be independent in addition to {joints}"
         log.add("loop-independent", closure.where, problem)
     if loop.redundant:
         slack = f"{loop.slack * loop.size:.2g} m" if loop.slack > 1e-12 else "rounding"
-        rows = "1 row adds" if loop.redundant == 1 else f"{loop.redundant} rows add"
-        problem = f"{name}: {rows} nothing to the others; when it moves, they open by no more than {slack}"
+        rows = "1 row is redundant" if loop.redundant == 1 else f"{loop.redundant} rows are redundant"
+        problem = f"{name}: {rows}; in motion they open by at most {slack}"
         log.add("loop-redundant", closure.where, problem)

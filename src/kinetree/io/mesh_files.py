@@ -1,6 +1,6 @@
-"""Triangles out of mesh files: STL, OBJ and MuJoCo's MSH here, other formats through trimesh.
+"""Triangles from mesh files: STL, OBJ and MuJoCo's MSH here, other formats through trimesh.
 
-Files are not trusted: counts are checked against the size of the file before anything is made of them.
+Files are not trusted: counts are checked against the size of the file before they are used.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kinetree.io.polyhedra import Mesh, MeshError
 from kinetree.io.triangulate import triangles
 from kinetree.model.hull import Faces, Points
 
-SIZE = 64 * 2**20  # bytes of one mesh file
-FACES = 500_000  # of one mesh
-_LARGEST = 2.0**30  # coordinate
+SIZE = 64 * 2**20  # most bytes of one mesh file
+FACES = 500_000  # most faces of one mesh
+_LARGEST = 2.0**30  # largest coordinate
 _NUMBER = rb"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _VERTEX = rb"vertex\s+" + rb"\s+".join([_NUMBER] * 3) + rb"\s+"
 _LOOP = re.compile(rb"outer\s+loop\s+" + _VERTEX * 3 + rb"endloop")
-_OTHERS = ("dae", "gltf", "glb", "ply", "off")  # that trimesh reads without unpacking anything
+_OTHERS = ("dae", "gltf", "glb", "ply", "off")  # read by trimesh, no archives
 
 
 def read_mesh(path: Path, kind: str = "", first: bool = False) -> Mesh:
     """The triangles of a mesh file.
 
     Args:
-        kind: "stl", "obj", ... ; that of the file's ending if "".
-        first: of an OBJ file with several objects, the first one only.
+        kind: "stl", "obj", ...; if "", taken from the file extension.
+        first: read only the first object of an OBJ file with several.
 
     Raises:
         MeshError: the file cannot be read, or is not a mesh.
@@ -53,7 +53,7 @@ def read_mesh(path: Path, kind: str = "", first: bool = False) -> Mesh:
 
 
 def read_points(path: Path) -> Points:
-    """The vertices of a mesh file, some of them several times: for those who need no faces."""
+    """The vertices of a mesh file, possibly with duplicates, for callers that need no faces."""
     if path.suffix.lower() == ".stl":
         content = _content(path)
         if not _is_ascii(content):
@@ -62,7 +62,7 @@ def read_points(path: Path) -> Points:
 
 
 def checked(mesh: Mesh) -> Mesh:
-    """The mesh, if its numbers make sense."""
+    """The mesh, if its numbers are valid."""
     vertices, faces = mesh.vertices, mesh.faces
     if len(faces) > FACES or len(vertices) > 3 * FACES:
         raise MeshError(f"it has {len(faces)} faces and {len(vertices)} vertices; at most {FACES} are read")
@@ -74,7 +74,7 @@ def checked(mesh: Mesh) -> Mesh:
 
 
 def joined(corners: Points) -> Mesh:
-    """A mesh of triangles that are given by their corners (m, 3, 3): equal corners become one vertex."""
+    """A mesh from the corners (m, 3, 3) of its triangles; equal corners become one vertex."""
     flat = np.ascontiguousarray(corners.reshape(-1, 3)) + 0.0  # no negative zeros
     vertices, places = np.unique(flat, axis=0, return_inverse=True)
     return Mesh(vertices, places.reshape(-1, 3).astype(np.intp))
@@ -120,13 +120,13 @@ def _read_ascii_stl(content: bytes) -> Mesh:
     lowered = content.lower()
     loops = _LOOP.findall(lowered)
     if not loops or len(loops) != len(re.findall(rb"outer\s+loop", lowered)) or b"endsolid" not in lowered:
-        raise MeshError("the ASCII STL file is cut off, or has something else than triangles with numbers")
+        raise MeshError("the ASCII STL file is truncated, or holds something other than numeric triangles")
     return joined(np.array(loops, dtype=float).reshape(-1, 3, 3))
 
 
 # --- OBJ ---
 def _read_obj(content: bytes, first: bool) -> Mesh:
-    """Vertices and polygons; materials, normals and curves do not matter."""
+    """Vertices and polygons; materials, normals and curves are ignored."""
     vertices: list[tuple[float, ...]] = []
     objects: list[list[list[int]]] = [[]]
     for number, line in enumerate(content.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines(), 1):
@@ -140,7 +140,7 @@ def _read_obj(content: bytes, first: bool) -> Mesh:
             elif words and words[0] in (b"o", b"g") and objects[-1]:
                 objects.append([])
         except (ValueError, OverflowError):
-            raise MeshError(f"line {number} of the OBJ file is no vertex or face") from None
+            raise MeshError(f"line {number} of the OBJ file is not a valid vertex or face") from None
         if len(vertices) > 3 * FACES or number > 20 * FACES:
             raise MeshError(f"the OBJ file has more than {FACES} faces")
     points = np.array(vertices, dtype=float).reshape(-1, 3)
@@ -152,7 +152,7 @@ def _read_obj(content: bytes, first: bool) -> Mesh:
 
 
 def _index(word: bytes, count: int) -> int:
-    """The place of a vertex: `7/2/3` counts from 1, negative numbers from the last vertex so far."""
+    """The index of a vertex: `7/2/3` counts from 1, negative numbers count back from the latest vertex."""
     k = int(word.split(b"/", 1)[0])
     if k == 0:
         raise ValueError
@@ -165,14 +165,14 @@ def _cut(points: Points, polygons: list[list[int]]) -> Faces:
     return np.array(found, dtype=np.intp).reshape(-1, 3)
 
 
-# --- MSH, of MuJoCo ---
+# --- MuJoCo's MSH ---
 def _read_msh(content: bytes, first: bool) -> Mesh:
     if len(content) < 16:
         raise MeshError(f"an MSH file has at least 16 bytes, this one has {len(content)}")
     nvertex, nnormal, ntexcoord, nface = (int(n) for n in np.frombuffer(content, "<i4", 4))
     size = 16 + 12 * (nvertex + nnormal + nface) + 8 * ntexcoord
     if min(nvertex, nnormal, ntexcoord, nface) < 0 or len(content) != size:
-        raise MeshError("the counts at the beginning of the MSH file do not fit its size")
+        raise MeshError("the counts at the beginning of the MSH file do not match its size")
     vertices = np.frombuffer(content, "<f4", 3 * nvertex, 16).astype(float).reshape(-1, 3)
     start = 16 + 12 * (nvertex + nnormal) + 8 * ntexcoord
     faces = np.frombuffer(content, "<i4", 3 * nface, start).astype(np.intp).reshape(-1, 3)
@@ -184,7 +184,7 @@ _READERS: dict[str, Callable[[bytes, bool], Mesh]] = {"stl": _read_stl, "obj": _
 
 # --- everything else ---
 class _Beside:
-    """Gives trimesh the files that a mesh refers to, if they lie in its folder."""
+    """Gives trimesh the files that a mesh refers to, if they are in its folder."""
 
     def __init__(self, path: Path) -> None:
         self.folder = path.parent
@@ -203,7 +203,7 @@ class _Beside:
 
 
 def _metres(units: str | None) -> float:
-    """The length of the unit of a file: trimesh says "0.01 * meters" of a DAE."""
+    """The length unit of a file in metres: for a DAE, trimesh reports e.g. "0.01 * meters"."""
     factor, star, _ = (units or "").partition(" * meters")
     return float(factor) if star else 1.0
 
@@ -225,7 +225,7 @@ def _by_trimesh(content: bytes, kind: str, path: Path) -> Mesh:
         vertices = vertices * _metres(scene.units)
     except MeshError:
         raise
-    except Exception as error:  # whatever a parser trips over
+    except Exception as error:  # a parser may raise anything
         raise MeshError(f"trimesh cannot read it: {shorten(str(error))}") from None
     if len(faces) > FACES:
         raise MeshError(f"it has {len(faces)} faces; at most {FACES} are read")

@@ -1,6 +1,6 @@
-"""MJCF -> `Description`: the tree below `<worldbody>`, and everything beside it that shapes its dynamics.
+"""MJCF -> `Description`: the tree below `<worldbody>`, and all other sections that affect its dynamics.
 
-What has no part in the model is said once per kind.
+Elements that are not part of the model are reported once per kind.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kinetree.io.xml import Element
 from kinetree.spatial.inertia import Inertia
 
 _READ = ("compiler", "option", "default", "worldbody", "equality", "keyframe")
-_ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that act on the motion
+_ACTING = ("tendon", "deformable", "extension", "composite", "flexcomp")  # sections that affect the motion
 _IN_BODIES = ("body", "joint", "freejoint", "inertial", "geom", "site", "frame", "replicate", "attach")
 
 
 def read_mjcf(document: Document, log: Log) -> Description:
-    """The robot that a `<mujoco>` element describes; everything odd about it goes to `log`."""
+    """The robot described by a `<mujoco>` element; findings go to `log`."""
     root = document.root
     spec = read_spec(root, document.reach, "", log)
     robot = Description(root.get("model") or "robot", root.file, "mjcf", document=root)
@@ -53,7 +53,7 @@ def read_mjcf(document: Document, log: Log) -> Description:
 
 
 def _read_option(robot: Description, root: Element, log: Log) -> None:
-    """Gravity, which is all that the options say about the tree itself."""
+    """Read gravity, the only option that concerns the tree itself."""
     for option in root.all("option"):
         x, y, z = vector(option, "gravity", 3, robot.gravity, log)
         robot.gravity = (x, y, z)
@@ -61,7 +61,7 @@ def _read_option(robot: Description, root: Element, log: Log) -> None:
             robot.gravity = (0.0, 0.0, 0.0)
         for name in ("density", "viscosity", "wind"):
             if any(parse_numbers(option.get(name) or "")):
-                log.add("unsupported", option.where, f"{name}: forces of a fluid are not modelled")
+                log.add("unsupported", option.where, f"{name}: fluid forces are not modelled")
 
 
 def _off(root: Element, *names: str) -> bool:
@@ -71,7 +71,7 @@ def _off(root: Element, *names: str) -> bool:
 
 
 def _apply_flags(robot: Description, root: Element) -> None:
-    """Take away the passive forces that the options turn off."""
+    """Remove the passive forces that the options turn off."""
     for joint in robot.joints.values():
         if _off(root, "spring", "passive"):
             joint.stiffness = 0.0
@@ -91,7 +91,7 @@ def _set_total_mass(robot: Description, wanted: float) -> None:
 
 
 def _dynamic(root: Element) -> Iterator[Element]:
-    """The elements that say something about the dynamics."""
+    """The elements that concern the dynamics."""
     yield root
     for section in root.all("compiler", "option", "worldbody"):
         yield from section.walk()
@@ -102,12 +102,12 @@ def _dynamic(root: Element) -> Iterator[Element]:
 
 
 def _is_read(element: Element) -> bool:
-    """Whether an element of a section that is not read as a whole is: what we wrote, and pairs of geoms."""
+    """Whether an element is read although its section is not: what `save` wrote, and pairs of geoms."""
     return (element.get("name") or "").startswith(CUSTOM) or element.tag == "pair"
 
 
 def list_ignored(root: Element, log: Log) -> None:
-    """One finding for each kind of element that had no part in the model, and for each unknown word."""
+    """Record one finding for each kind of ignored element, and for each unknown attribute or element."""
     check_words(_dynamic(root), MJCF, log)
     for actuator in (a for section in root.all("actuator") for a in section.children):
         for name in ("armature", "damping"):

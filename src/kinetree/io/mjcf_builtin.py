@@ -1,6 +1,6 @@
-"""The meshes that MuJoCo's compiler builds itself: `<mesh builtin= params=>`.
+"""The meshes that MuJoCo's compiler generates: `<mesh builtin= params=>`.
 
-Shapes that are convex come as points, of which the hull is taken.
+Convex shapes are returned as points, whose hull is taken later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kinetree.io.polyhedra import Mesh, MeshError
 from kinetree.io.xml import Element
 from kinetree.model.hull import Points, convex_hull
 
-_MOST = 200_000  # points of a mesh
+_MOST = 200_000  # most points of a mesh
 Faces = list[tuple[int, int, int]]
 
 
@@ -35,7 +35,7 @@ def builtin_mesh(element: Element) -> Mesh:
 
 
 def is_surface(element: Element) -> bool:
-    """Whether a built-in mesh has an area, and no volume."""
+    """Whether a built-in mesh is a surface without volume."""
     kind, params = element.get("builtin"), parse_numbers(element.get("params") or "")
     solid = kind in ("grid", "box", "cylinder", "ellipsoid")
     return kind in ("square", "disc") or (solid and len(params) == 7 and params[6] == 2)
@@ -49,11 +49,11 @@ def _count(value: float, least: int, most: int = 10_000) -> int:
 
 def _some(*counts: int) -> None:
     if np.prod(counts, dtype=float) > _MOST:
-        raise MeshError(f"a built-in mesh with more than {_MOST} points is not made")
+        raise MeshError(f"a built-in mesh may not have more than {_MOST} points")
 
 
 def _sphere(divisions: float) -> tuple[Points, Faces]:
-    """An icosahedron whose edges are halved and pushed out to the unit sphere again and again."""
+    """An icosahedron that is repeatedly subdivided and projected onto the unit sphere."""
     golden = (1 + sqrt(5)) / 2
     points = np.array([np.roll((0, a, b * golden), k) for a in (-1, 1) for b in (-1, 1) for k in range(3)])
     points /= np.linalg.norm(points[0])
@@ -66,7 +66,7 @@ def _sphere(divisions: float) -> tuple[Points, Faces]:
 
 
 def _hemisphere(resolution: float) -> tuple[Points, Faces]:
-    """Rings of 4, 8, 12 ... points between the pole and the equator; the centre closes it."""
+    """Rings of 4, 8, 12, ... points between the pole and the equator, closed by the centre."""
     n = _count(resolution, 0, 10) + 1
     rings, points, faces = [[0]], [(0.0, 0.0, 1.0)], []
     for k in range(1, n + 1):
@@ -92,7 +92,7 @@ def _hemisphere(resolution: float) -> tuple[Points, Faces]:
 
 def _cone(edges: float, radius: float) -> tuple[Points, Faces]:
     if not 0 <= radius <= 1:
-        raise MeshError(f"the radius {radius:g} is not from 0 to 1")
+        raise MeshError(f"the radius {radius:g} is not between 0 and 1")
     angles = 2 * pi * np.arange(_count(edges, 3)) / edges
     circle = np.c_[np.cos(angles), np.sin(angles), -np.ones_like(angles)]
     top = circle * (radius, radius, -1.0) if radius else np.array([(0.0, 0.0, 1.0)])
@@ -135,7 +135,7 @@ def _supertorus(resolution: float, radius: float, s: float, t: float) -> tuple[P
 
 
 def _middles(count: int, gamma: float = 0.0) -> Points:
-    """The middles of `count` cells of [-1, 1], which are smaller around zero if gamma > 0."""
+    """The midpoints of `count` cells of [-1, 1], which are smaller around zero if gamma > 0."""
     edges = np.linspace(-1, 1, count + 1)
     edges = (1 - gamma) * edges + gamma * edges**5
     return (edges[1:] + edges[:-1]) / 2
@@ -158,20 +158,20 @@ def _plate(nx: float, ny: float) -> tuple[Points, Faces]:
 
 
 def _sheet(nx: int, ny: int) -> Faces:
-    """The triangles between the points of a flat lattice, y running first."""
+    """The triangles between the points of a flat lattice, with y as the fastest index."""
     quads = [(i * ny + j, (i + 1) * ny + j) for i in range(nx - 1) for j in range(ny - 1)]
     return [t for a, b in quads for t in ((a, b, b + 1), (a, b + 1, a + 1))]
 
 
 def _lattice(shape: str, *numbers: float) -> tuple[Points, Faces]:
-    """A lattice of points, pushed onto a cylinder or an ellipsoid; a surface open at the top if it is 2D."""
+    """A lattice of points, mapped onto a cylinder or an ellipsoid; a surface open at the top if it is 2D."""
     flat = shape in ("square", "disc") or numbers[6:] == (2.0,)
     counts = [_count(n, 1) for n in numbers[:3]]
     _some(*counts)
     half = np.array(numbers[3:6]) * (np.array(counts) - 1) / 2
     axes = [np.linspace(-1, 1, n) if n > 1 else np.zeros(1) for n in counts]
     points = np.array(list(product(*axes)), dtype=float)
-    if shape == "disc":  # as MuJoCo has it: the radius is multiplied by the size twice
+    if shape == "disc":  # as in MuJoCo, the radius is multiplied by the size twice
         raw = points * half
         away = np.hypot(raw[:, 0], raw[:, 1])
         turn = raw[:, :2] / np.where(away > 0, away, 1.0)[:, None]
@@ -185,12 +185,12 @@ def _lattice(shape: str, *numbers: float) -> tuple[Points, Faces]:
     if shape in ("square", "disc", "grid"):
         return points * half, _sheet(counts[0], counts[1])
     faces = _tub(*counts)
-    used, places = np.unique(faces, return_inverse=True)  # no points inside, nor on top
+    used, places = np.unique(faces, return_inverse=True)  # drop the points inside and on top
     return (points * half)[used], [(a, b, c) for a, b, c in places.reshape(-1, 3).tolist()]
 
 
 def _tub(nx: int, ny: int, nz: int) -> Faces:
-    """The triangles of the surface of a lattice, all but those on top."""
+    """The triangles of the surface of a lattice, except those on top."""
 
     def at(i: int, j: int, k: int) -> int:
         return (i * ny + j) * nz + k

@@ -1,7 +1,7 @@
-"""The geoms of MJCF that touch: which of them meet the ground, and how stiff and rough they are.
+"""The colliding geoms of MJCF: which of them touch the ground, and their stiffness and friction.
 
-MuJoCo's contacts are soft by `solref` and `solimp`, relative to the masses that they hold apart. What is
-taken over is how far a robot sinks in that stands still, and how its motion is damped.
+MuJoCo's contacts are soft by `solref` and `solimp`, relative to the masses in contact. The conversion keeps
+the penetration of a robot standing still, and the damping ratio.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from kinetree.model.shapes import Shape
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
-SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's own
+SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's defaults
 FRICTION = 1.0
 _GROUNDS = ("plane", "hfield")
-FEET = 4  # points that a robot stands on
-_LOWEST, _HIGHEST = 1e-4, 0.9999  # of impedances, as MuJoCo bounds them
-_NARROW = 1e-15  # m: a width below which it takes the mean of both
+FEET = 4  # points that a robot is assumed to stand on
+_LOWEST, _HIGHEST = 1e-4, 0.9999  # MuJoCo's bounds on impedances
+_NARROW = 1e-15  # m: for a smaller width MuJoCo uses the mean of dmin and dmax
 
 
 class Surface(NamedTuple):
-    """What a geom, or a pair of geoms, says about contact; None for what it does not say."""
+    """The contact parameters of a geom or a pair of geoms; None where they are not given."""
 
     friction: float | None = None
     condim: int | None = None
@@ -51,11 +51,11 @@ class Surface(NamedTuple):
     conaffinity: int = 1
 
     def meets(self, other: Surface) -> bool:
-        """Whether two geoms touch each other."""
+        """Whether two geoms collide."""
         return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
 
     def on(self, other: Surface) -> Surface:
-        """The contact of two geoms: the higher priority decides, or else the larger friction."""
+        """The contact of two geoms: the higher priority decides, otherwise the larger friction."""
         if self.priority != other.priority:
             return self if self.priority > other.priority else other
         rougher = max(FRICTION if x is None else x for x in (self.friction, other.friction))
@@ -65,7 +65,7 @@ class Surface(NamedTuple):
 
 
 def read_mjcf_collisions(found: Collisions, root: Element) -> None:
-    """Read the geoms of all bodies; what we wrote ourselves, if there is something."""
+    """Read the geoms of all bodies, or what `save` wrote if present."""
     custom = [e for section in root.all("custom") for e in section.all("text")]
     ours = [(e, (e.get("name") or "").removeprefix(CUSTOM).partition(":")[0]) for e in custom
             if (e.get("name") or "").startswith(CUSTOM)]  # fmt: skip
@@ -85,7 +85,7 @@ class _Reader:
         self.found, self.robot = found, found.robot
         self.fall = hypot(*self.robot.gravity) or EARTH
         self.above = {joint.child: joint.parent for joint in self.robot.joints.values()}
-        self.below: tuple[str, Surface] | None = None  # the geom that is the ground
+        self.below: tuple[str, Surface] | None = None  # the ground geom
         self.fields = {e.get("name"): e for section in root.all("asset") for e in section.all("hfield")}
         self.pairs: dict[frozenset[str], Element] = {}
         for section in root.all("contact"):
@@ -133,13 +133,13 @@ class _Reader:
             found.add(element.get("name"), link, where, shape, frame @ placement, **numbers, **more)
 
     def _owner(self, link: str) -> str:
-        """The body of the world that carries a link."""
+        """The child body of the world that carries a link."""
         while (above := self.above.get(link, WORLD)) != WORLD:
             link = above
         return link
 
     def _pair(self, element: Element) -> Element | None:
-        """What `<pair>` says about a geom and the ground."""
+        """The `<pair>` of a geom and the ground."""
         if self.below is None or not self.pairs:
             return None
         return self.pairs.get(frozenset((element.get("name") or "", self.below[0])))
@@ -170,7 +170,7 @@ class _Reader:
         return shape, placement
 
     def _numbers(self, contact: Surface) -> dict[str, Any]:
-        """Friction, and how deep a robot sinks in that stands: see `sink`."""
+        """Friction, and the penetration of a standing robot: see `sink`."""
         rough = FRICTION if contact.friction is None else contact.friction
         given: dict[str, Any] = {"friction": max(rough, 0.0) if contact.condim != 1 else 0.0}
         if contact.solref is None and contact.solimp is None:
@@ -200,12 +200,12 @@ class _Reader:
         self.below = (element.get("name") or "", surface)
 
     def _field(self, element: Element, pose: Pose) -> Heightfield:
-        """Heights over a grid: rows along y, columns along x, from 0 to 1 of a height."""
+        """Heights on a grid: rows along y, columns along x, values from 0 to 1 times a height."""
         asset = self.fields.get(element.get("hfield"))
         if asset is None:
             raise MeshError("it names no <hfield>")
         if not np.allclose(np.array(pose.R, float), np.eye(3), atol=1e-9):
-            raise MeshError("a field of heights that is turned")
+            raise MeshError("a rotated height field is not supported")
         size = parse_numbers(asset.get("size") or "")
         if isinstance(size, str) or len(size) != 4 or min(size[:3]) <= 0:
             raise MeshError("size must be four positive numbers")
@@ -213,7 +213,7 @@ class _Reader:
         heights = self._elevation(asset, rows, columns)
         rows, columns = heights.shape
         if min(rows, columns) < 2:
-            raise MeshError("it needs two rows and two columns at least")
+            raise MeshError("it needs at least two rows and two columns")
         low, high = heights.min(), heights.max()
         scaled = (heights - low) / (high - low if high > low else 1.0) * size[2]
         x, y, z = pose.p
@@ -229,17 +229,17 @@ class _Reader:
         if isinstance(words, str) or len(words) not in (0, rows * columns):
             raise MeshError(f"elevation must be {rows * columns} numbers")
         heights = np.array(words or (0.0,) * (rows * columns)).reshape(rows, columns)
-        return heights[::-1]  # a text begins with the highest y
+        return heights[::-1]  # the first row of the text has the highest y
 
     def _from_file(self, name: str) -> Any:
-        """MuJoCo's own files of heights: two counts, then as many floats."""
+        """MuJoCo's binary height files: two counts, then rows * columns floats."""
         path = next((p for p in self.found.reach.part(name.replace("\\", "/")) if p.is_file()), None)
         if path is None or path.suffix.lower() == ".png":
-            raise MeshError("its file was not found" if path is None else "pictures of heights are not read")
+            raise MeshError("its file was not found" if path is None else "height images are not read")
         content = read_bytes(path, 1 << 26)
         rows, columns = (int(n) for n in np.frombuffer(content[:8].ljust(8, b"\0"), "<i4"))
         if min(rows, columns) < 2 or len(content) != 8 + 4 * rows * columns:
-            raise MeshError("its file has other counts than its size says")
+            raise MeshError("the counts in its file do not match its size")
         return np.frombuffer(content, "<f4", offset=8).astype(float).reshape(rows, columns)
 
     def _read_pairs(self) -> None:
@@ -258,7 +258,7 @@ class _Reader:
 
 
 def surface_of(element: Element) -> Surface:
-    """What the attributes of a geom or a pair say about contact."""
+    """The contact parameters in the attributes of a geom or a pair."""
 
     def numbers(name: str) -> tuple[float, ...]:
         given = parse_numbers(element.get(name) or "")
@@ -281,11 +281,12 @@ def surface_of(element: Element) -> Surface:
 
 
 def sink(solref: tuple[float, ...], solimp: tuple[float, ...], fall: float) -> tuple[float, float]:
-    """How far a robot that stands still on one point sinks in, m, and the damping ratio.
+    """The penetration of a robot standing still on one point, m, and the damping ratio.
 
     At rest on n points MuJoCo balances n d k r = (1 - d) g at the impedance d of the depth r, with the
     stiffness for unit mass k = d / (dmax timeconst dampratio)^2, or k = -solref[0] d / dmax^2 in its direct
-    form. The impedance is taken where four points carry the robot; on one of the same stiffness it is at n r.
+    form. The impedance is taken with four points carrying the robot; on one point of the same stiffness the
+    depth is n r.
     """
     first, second = solref[:2]
     most = _bounded(solimp[1])
@@ -296,7 +297,7 @@ def sink(solref: tuple[float, ...], solimp: tuple[float, ...], fall: float) -> t
     else:
         return sink(SOLREF, solimp, fall)
     low, high = 0.0, fall / (_LOWEST**2 * stiff)
-    for _ in range(200):  # what presses grows with the depth, and what is left of the weight falls
+    for _ in range(200):  # bisection: the left side grows with the depth, the right side falls
         depth = (low + high) / 2
         d = impedance(solimp, depth)
         low, high = (depth, high) if FEET * d * d * stiff * depth < (1 - d) * fall else (low, depth)

@@ -1,4 +1,4 @@
-"""MJCF's `<compiler>`: units, Euler sequences, bounds on inertias; and the orientations that depend on it."""
+"""MJCF's `<compiler>`: units, Euler sequences, bounds on inertias; and orientations, which depend on it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kinetree.spatial.rotation import Rotation
 from kinetree.spatial.vector import cross
 
 _BOOLEANS = ("true", "false")
-LENGTHS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # orientations, and their numbers
+LENGTHS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # numbers per orientation
 
 
 @dataclass(slots=True)
 class Compiler:
-    """The settings of one MJCF model; angles in the file are turned to radians by `angle`."""
+    """The settings of one MJCF model; `angle` converts the angles of the file to radians."""
 
     degrees: bool = True
     eulerseq: str = "xyz"
@@ -41,7 +41,7 @@ class Compiler:
 
 
 def read_compiler(root: Element, log: Log) -> Compiler:
-    """The settings that hold for the whole file: the last word of all `<compiler>` sections."""
+    """The settings of the whole file; the last of several `<compiler>` sections wins."""
     compiler = Compiler()
     for element in root.all("compiler"):
         compiler.degrees = choice(element, "angle", ("degree", "radian"), _angle(compiler), log) == "degree"
@@ -74,7 +74,7 @@ def _angle(compiler: Compiler) -> str:
 
 
 def read_pose(element: Element, compiler: Compiler, log: Log) -> Pose:
-    """`pos` and one of the five ways to write an orientation."""
+    """The pose from `pos` and one of the five kinds of orientation."""
     x, y, z = vector(element, "pos", 3, ORIGIN, log)
     return Pose(read_orientation(element, compiler, log), (x, y, z))
 
@@ -112,7 +112,7 @@ _NEUTRAL = {
 
 
 def is_degenerate(name: str, values: tuple[float, ...]) -> bool:
-    """Whether numbers of the right count are not an orientation: zero vectors, parallel axes."""
+    """Whether the numbers define no orientation: zero vectors, parallel axes."""
     x, y, z = values[:3]
     if name == "quat":
         return hypot(*values) < 1e-12

@@ -1,8 +1,8 @@
-"""MJCF `<equality>`: joints that follow others, and what closes loops.
+"""MJCF `<equality>`: mimic joints and loop closures.
 
 A polynomial of degree one between two joints is a mimic joint. Other polynomials, `<connect>` and `<weld>`
-are closures. MuJoCo counts from the pose that the file draws: where only one body is given a place, the other
-one has it there.
+are closures. MuJoCo refers to the initial pose of the file: if a position is given in one body only, it
+coincides with that of the other body in this pose.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Equalities:
 
     Args:
         sites: the frame that each site became, by its name in the file.
-        mocap: bodies that something outside of the model moves.
+        mocap: bodies moved from outside the model.
     """
 
     def __init__(self, robot: Description, sites: dict[str, Frame], mocap: set[str], log: Log) -> None:
@@ -44,10 +44,10 @@ class Equalities:
         self.names = Names()
         self.drawn, self.moving = _drawn(robot)
         self.soft: list[Element] = []
-        self.written: dict[str, str] = {}  # loops that `kt.save` wrote as several points: their joints
+        self.written: dict[str, str] = {}  # loops that `kt.save` wrote as several points -> their joint
 
     def read(self, spec: Spec, off: bool) -> None:
-        """Read one model; `off` if an option turns its equalities off."""
+        """Read one model; `off` if an option disables its equalities."""
         for text in (e for section in spec.root.all("custom") for e in section.all("text")):
             prefix, _, name = (text.get("name") or "").rpartition(f"{CUSTOM}{LOOP}:")
             if name and not prefix and (text.get("data") or "").strip():
@@ -63,11 +63,11 @@ class Equalities:
                 elif element.tag in ("connect", "weld"):
                     self._read_bodies(resolved, spec.prefix)
                 else:
-                    self._leave_out(element, f"<{element.tag}> is not modelled: nothing is held by it")
+                    self._leave_out(element, f"<{element.tag}> is not modelled: it has no effect")
         self.robot.driven += _driven(spec.root, spec.prefix)
 
     def report(self) -> None:
-        """Say once that loops are closed exactly, however soft the file makes them."""
+        """Report once that loops are closed exactly, however soft they are in the file."""
         if self.soft and self.robot.closures:
             first = self.soft[0]
             problem = f"{', '.join(_SOFT[:2])} of {len(self.soft)} constraints: loops are closed exactly"
@@ -105,7 +105,7 @@ class Equalities:
             self.soft.append(element)
 
     def _written(self, name: str, element: Element) -> Motion | None:
-        """The joint that `kt.save` wrote as several points, of which this is the first."""
+        """The joint that `kt.save` wrote as several points, if this is the first of them."""
         kind, *parameters = self.written[name].split()
         values = parse_numbers(" ".join(parameters))
         try:
@@ -119,7 +119,7 @@ class Equalities:
         return values[0] if values and not isinstance(values, str) else 1.0
 
     def _ends(self, element: Element, prefix: str) -> tuple[tuple[str, Pose], tuple[str, Pose]] | None:
-        """The links of a constraint, and the frames in them that coincide."""
+        """The two links of a constraint, each with the frame that coincides with the other's."""
         bodies, sites = ([element.get(word) for word in pair] for pair in _ENDS)
         if sites[0] is not None or sites[1] is not None:
             found = [self.sites.get(prefix + (name or "")) for name in sites]
@@ -143,7 +143,7 @@ class Equalities:
         return (links[0], A), (links[1], B)
 
     def _places(self, element: Element, a: str, b: str) -> tuple[Pose, Pose]:
-        """The frames of two bodies that coincide, where the file gives an anchor or a relative pose."""
+        """The coinciding frames of two bodies, from an anchor or a relative pose."""
         seen = between(self.drawn[a], self.drawn[b])  # the second body in the first
         x, y, z = vector(element, "anchor", 3, ORIGIN, self.log)
         if element.tag == "connect":
@@ -156,7 +156,7 @@ class Equalities:
         return seen @ anchor, anchor
 
     def _read_joint(self, element: Element, prefix: str) -> None:
-        """q1 - ref1 = c0 + c1 (q2 - ref2) + c2 ... : a mimic if only c0 and c1 are there."""
+        """q1 - ref1 = c0 + c1 (q2 - ref2) + c2 ...: a mimic joint if there are only c0 and c1."""
         robot, log = self.robot, self.log
         follower = robot.joints.get(prefix + (element.get("joint1") or ""))
         leader = robot.joints.get(prefix + (element.get("joint2") or "")) if element.get("joint2") else None
@@ -192,7 +192,7 @@ class Equalities:
 def _kind(
     robot: Description, follower: Joint, leader: Joint | None, c: tuple[float, ...]
 ) -> tuple[str, bool]:
-    """Why a joint equality is not a mimic joint, and whether it is one."""
+    """Why a joint equality is not a mimic joint ("" if it is), and whether it is one."""
     if leader is None:
         return "it holds the joint at a position", False
     if any(c[2:]):
@@ -204,13 +204,13 @@ def _kind(
     step: Joint | None = leader
     while step is not None:
         if step is follower:
-            return "the joints would follow each other in a circle", False
+            return "the joints would follow each other in a cycle", False
         step = robot.joints[step.mimic.joint] if step.mimic is not None else None
     return "", True
 
 
 def counted_from_zero(c: tuple[float, ...], own: float, led: float) -> tuple[float, ...]:
-    """The coefficients of own + c(y - led) as a polynomial of y."""
+    """The coefficients of own + c(y - led) as a polynomial in y."""
     degree = max((k for k, x in enumerate(c) if x), default=0)
     out = [0.0] * (degree + 1)
     for k, x in enumerate(c[: degree + 1]):
@@ -226,7 +226,7 @@ def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _drawn(robot: Description) -> tuple[dict[str, Pose], set[str]]:
-    """The pose of every link in the configuration that the file draws, and the links that joints move."""
+    """The pose of every link in the initial configuration of the file, and the links that joints move."""
     found, moving = {WORLD: HERE}, set()
     for joint in robot.in_order():
         here = joint.home if joint.motion.is_free else joint.placement
@@ -238,7 +238,7 @@ def _drawn(robot: Description) -> tuple[dict[str, Pose], set[str]]:
 
 
 def _driven(root: Element, prefix: str) -> list[str]:
-    """The joints that actuators act on, also by way of tendons."""
+    """The joints that actuators act on, directly or through tendons."""
     tendons = {
         tendon.get("name"): [part.get("joint") for part in tendon.all("joint")]
         for section in root.all("tendon")

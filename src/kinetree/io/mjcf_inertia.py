@@ -21,7 +21,7 @@ _DENSITY = 1000.0
 
 
 def read_inertial(element: Element, compiler: Compiler, log: Log) -> Inertia:
-    """The inertia that an `<inertial>` element gives to its body."""
+    """The inertia in an `<inertial>` element."""
     x, y, z = vector(element, "pos", 3, (0.0, 0.0, 0.0), log)
     mass = number(element, "mass", None, log)
     mass = max(mass, compiler.boundmass) if compiler.boundmass else mass
@@ -43,8 +43,8 @@ def inertia_of_geoms(
     """The inertia of a body from its geoms, or None if none of them has mass.
 
     Args:
-        geoms: the geoms with their defaults filled in, each with the frame it is given in and the meshes that
-            it may name.
+        geoms: the geoms with defaults filled in, each with the frame it is given in and the meshes it may
+            refer to.
     """
     total = Inertia.zero()
     for element, frame, meshes in geoms:
@@ -90,10 +90,10 @@ def _geom_inertia(element: Element, meshes: Meshes, where: Where, log: Log) -> I
 
 
 def _mesh_inertia(element: Element, meshes: Meshes, density: float, given: float | None, log: Log) -> Inertia:
-    """The inertia of a geom that is a mesh."""
+    """The inertia of a mesh geom."""
     name = element.get("mesh")
     if name is None or element.get("type") == "sdf":
-        raise MeshError("a plugin makes it" if name else "the geom names no mesh")
+        raise MeshError("a plugin generates it" if name else "the geom names no mesh")
     whole = meshes.shape(name).bulk
     if given is not None:
         density = given / whole.size
@@ -105,7 +105,7 @@ def _mesh_inertia(element: Element, meshes: Meshes, density: float, given: float
 def shape_of_geom(
     element: Element, kind: str, compiler: Compiler, log: Log
 ) -> tuple[tuple[float, ...], Pose] | None:
-    """The half sizes of a primitive and its pose, from `size`, `pos` and orientation or from `fromto`."""
+    """The half sizes and the pose of a primitive, from `size`, `pos` and orientation, or from `fromto`."""
     size = parse_numbers(element.get("size") or "")
     if isinstance(size, str):
         log.add("number", element.where, f"size contains {shorten(size)!r}, not a finite number")
@@ -124,7 +124,7 @@ def shape_of_geom(
 
 
 def read_site(element: Element, compiler: Compiler, log: Log) -> Pose:
-    """The pose of a site, from `pos` and orientation or from the two ends in `fromto`."""
+    """The pose of a site, from `pos` and orientation, or from the two ends in `fromto`."""
     if element.get("fromto") is None:
         return read_pose(element, compiler, log)
     ends = vector(element, "fromto", 6, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0), log)
@@ -143,7 +143,7 @@ def _between(
 
 
 def bounded(inertia: Inertia, compiler: Compiler) -> Inertia:
-    """The inertia after the compiler's lower bounds and its balancing of impossible inertias."""
+    """The inertia after applying the compiler's lower bounds and its balancing of impossible inertias."""
     if not (compiler.boundmass or compiler.boundinertia or compiler.balanceinertia):
         return inertia
     mass: float = max(inertia.mass, compiler.boundmass)

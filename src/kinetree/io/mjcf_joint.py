@@ -1,4 +1,4 @@
-"""The joints of one MJCF body, turned into a chain of joints with massless links in between."""
+"""The joints of one MJCF body as a chain of joints with massless links in between."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _AXIAL = ("hinge", "slide")
 
 
 class Chain:
-    """Lays the joints of a body between its parent and itself.
+    """Inserts the joints of a body between its parent and itself.
 
-    A joint turns about a point `pos` of the body, so the body's pose in its parent is the product over its
-    joints of T(pos) J(q) T(-pos). What follows the last joint, T(-pos), becomes a fixed joint; this is exact.
+    A joint turns about a point `pos` of the body, so the pose of the body in its parent is the product of
+    T(pos) J(q) T(-pos) over its joints. The last T(-pos) becomes a fixed joint; this is exact.
     """
 
     def __init__(self, robot: Description, links: Names, joints: Names, log: Log) -> None:
@@ -44,7 +44,7 @@ class Chain:
             joint.parent, joint.child = before, link.name
             if joint.motion == FREE:
                 joint.home = here
-            else:  # q counts from the file's reference position, which `joint.placement` holds
+            else:  # `joint.placement` holds the reference position of the file, from which q counts
                 joint.placement = here @ Pose(p=anchor) @ joint.placement
             self._add(link, joint)
             before, here = link.name, Pose(p=neg(anchor)) if anchor != ORIGIN else HERE
@@ -52,7 +52,7 @@ class Chain:
             weld = self.joints.make(f"{body.name}_fixed")
             self._add(body, Joint(weld, body.where, Fixed(), before, body.name, here))
         if len(joints) > 1:
-            self.log.add("split", body.where, f"{len(joints)} joints make {len(joints)} bodies")
+            self.log.add("split", body.where, f"{len(joints)} joints became {len(joints)} bodies")
 
     def _add(self, link: Link, joint: Joint) -> None:
         self.robot.links[link.name] = link
@@ -100,7 +100,7 @@ def _axis(element: Element, frame: Pose, log: Log) -> Vector:
 
 
 def _coefficient(element: Element, name: str, log: Log) -> float:
-    """A coefficient that cannot be negative; of a polynomial the linear term."""
+    """A non-negative coefficient; the linear term of a polynomial."""
     values = parse_numbers(element.get(name) or "0")
     if isinstance(values, str):
         log.add("number", element.where, f"{name} contains {shorten(values)!r}, not a finite number")
@@ -114,7 +114,7 @@ def _coefficient(element: Element, name: str, log: Log) -> float:
 
 
 def unbounded(x: float) -> float:
-    """A bound, infinite where it is as large as the largest number of MuJoCo."""
+    """A bound; infinite from MuJoCo's largest number on."""
     return x if abs(x) < NO_LIMIT else copysign(inf, x)
 
 
@@ -134,7 +134,7 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
             limits |= {"lower": unbounded(lower), "upper": unbounded(upper)}
         else:
             where = Where(element.file, element.line, element.label)
-            problem = f"a {kind} joint's range bounds its total angle, which limits per coordinate cannot say"
+            problem = f"the range of a {kind} joint bounds its total angle, not single coordinates"
             log.add("ignored", where, problem)
     low, high = vector(element, "actuatorfrcrange", 2, (0.0, 0.0), log)
     if element.get("actuatorfrclimited") != "false" and low < high:

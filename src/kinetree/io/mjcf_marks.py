@@ -1,4 +1,4 @@
-"""What MJCF marks without acting on the motion: configurations (`<keyframe>`), and places (named geoms)."""
+"""MJCF elements without effect on the motion: configurations (`<keyframe>`) and places (named geoms)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kinetree.io.xml import Element
 
 
 def read_keyframes(robot: Description, root: Element, log: Log) -> None:
-    """Keep the positions of each key; its velocities and controls have no part in a configuration.
+    """Read the positions of each key; velocities and controls are not part of a configuration.
 
-    To be called when the joints stand in the order of the file, which is that of `qpos`.
+    Call this while the joints are in file order, which is the order of `qpos`.
     """
     joints = [joint for joint in robot.joints.values() if not joint.is_fixed]
     width = sum(joint.motion.nq for joint in joints)
@@ -26,7 +26,7 @@ def read_keyframes(robot: Description, root: Element, log: Log) -> None:
             problem = f"a second key is called {given!r}"
             log.repairable("name-duplicate", key.where, problem, f"renamed to {name!r}")
         if other := sorted(set(key.attributes) - {"name", "qpos"}):
-            log.add("ignored", key.where, f"of a key only qpos is kept, not {', '.join(other)}")
+            log.add("ignored", key.where, f"only qpos of a key is kept, not {', '.join(other)}")
         values = parse_numbers(key.get("qpos") or "")
         if isinstance(values, str):
             log.add("number", key.where, f"qpos contains {shorten(values)!r}, not a finite number")
@@ -37,7 +37,7 @@ def read_keyframes(robot: Description, root: Element, log: Log) -> None:
 
 
 def _positions(joints: list[Joint], values: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
-    """The positions of each joint; those of the drawing if there are no values."""
+    """The positions of each joint; those of the initial pose if there are no values."""
     found, start = {}, 0
     for joint in joints:
         row = values[start : start + joint.motion.nq] if values else _drawn(joint)
@@ -47,7 +47,7 @@ def _positions(joints: list[Joint], values: tuple[float, ...]) -> dict[str, tupl
 
 
 def _drawn(joint: Joint) -> tuple[float, ...]:
-    """Where a joint is in the pose that the file draws, as MuJoCo counts."""
+    """The position of a joint in the initial pose of the file, in MuJoCo's convention."""
     if joint.motion == FREE:
         x, y, z, w = joint.home.rotation.as_quaternion()
         return (*joint.home.p, w, x, y, z)
@@ -55,7 +55,7 @@ def _drawn(joint: Joint) -> tuple[float, ...]:
 
 
 def _ours(row: tuple[float, ...]) -> tuple[float, ...]:
-    """A row of `qpos` as we count: quaternions begin with x, and free joints with the quaternion."""
+    """A part of `qpos` in our convention: quaternions begin with x, free joints with the quaternion."""
     if len(row) < 4:
         return row
     *place, w, x, y, z = row
@@ -65,7 +65,7 @@ def _ours(row: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def frames_of_geoms(robot: Description, log: Log) -> None:
-    """Make a frame of every named geom of a body; one whose name is taken is called NAME_geom."""
+    """Make a frame of every named geom of a body, called NAME_geom if the name is taken."""
     names = Names({*robot.links, *(frame.name for frame in robot.frames)})
     for link in robot.links.values():
         for element, frame, meshes in link.geoms:

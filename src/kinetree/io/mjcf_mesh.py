@@ -1,6 +1,6 @@
-"""The meshes of an MJCF model: `<asset><mesh>`, from a file, from its own numbers or built in.
+"""The meshes of an MJCF model: `<asset><mesh>`, from a file, from inline numbers or built in.
 
-A mesh is read when a moving body takes its inertia from it, or touches with it, and only then.
+A mesh is read only if a moving body uses it for its inertia or for contact.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
 _TYPES = {"model/stl": "stl", "model/obj": "obj", "model/vnd.mujoco.msh": "msh"}
-_MOST = 256 * 2**20  # bytes of all mesh files of a model
+_MOST = 256 * 2**20  # most bytes of all mesh files of a model
 
 
 class Shape(NamedTuple):
-    """What is kept of a mesh."""
+    """The properties of a mesh that are kept."""
 
     bulk: Bulk
-    moments: Points  # (3,) principal ones, the largest first
-    axes: Points  # (3, 3): their directions, in columns
-    low: Points  # (3,): the corners of the box around the mesh, along the axes from the centre
+    moments: Points  # (3,) principal moments, the largest first
+    axes: Points  # (3, 3): their directions in columns
+    low: Points  # (3,): corners of the bounding box along these axes, from the centre
     high: Points
 
 
 @dataclass
 class Meshes:
-    """The mesh assets of one model by name; what is needed of each is kept once it was read."""
+    """The mesh assets of one model by name; each is read once."""
 
     elements: dict[str, Element]  # with their defaults filled in
     compiler: Compiler
@@ -54,7 +54,7 @@ class Meshes:
         """Volume, centre, moments and extent of a mesh, in the frame that geoms place.
 
         Raises:
-            MeshError: why there are none.
+            MeshError: the mesh has none; the message says why.
         """
         if name not in self.kept:
             try:
@@ -70,7 +70,7 @@ class Meshes:
         mesh, element = self.placed(name), self.elements[name]
         mode = self._mode(element)
         if (mode == "convex" or not len(mesh.faces)) and (element.get("maxhullvert") or "-1") != "-1":
-            problem = "maxhullvert is not modelled: the whole convex hull counts"
+            problem = "maxhullvert is not modelled: the full convex hull is used"
             self.log.add("unsupported", element.where, problem)
         whole = bulk(mesh, mode)
         moments, axes = np.linalg.eigh(whole.moments)
@@ -85,7 +85,7 @@ class Meshes:
         return "shell" if thin else mode
 
     def placed(self, name: str) -> Mesh:
-        """A mesh in the frame that geoms place; MeshError says why there is none."""
+        """A mesh in the frame that geoms place; MeshError if there is none."""
         if name not in self.read:
             self.read[name] = self._placed(name)
         return self.read[name]
@@ -99,10 +99,10 @@ class Meshes:
         elif element.get("builtin") is not None:
             mesh = builtin_mesh(element)
         elif element.find("plugin") is not None:
-            raise MeshError("a plugin makes it")
+            raise MeshError("a plugin generates it")
         else:
             mesh = _from_numbers(element)
-        rounded = checked(mesh).vertices.astype(np.float32).astype(float)  # as MuJoCo keeps them
+        rounded = checked(mesh).vertices.astype(np.float32).astype(float)  # as MuJoCo stores them
         return _placed(mesh._replace(vertices=rounded), element, self.log)
 
     def _from_file(self, element: Element) -> Mesh:
@@ -115,34 +115,34 @@ class Meshes:
         path = next((path for path in inside if path.is_file()), None)
         if path is None:
             where = (
-                "was not found" if inside else "lies outside of the model's folder: allow it by include_dirs="
+                "was not found" if inside else "lies outside the model's folder: allow it with include_dirs="
             )
             raise MeshError(f"the file {shorten(uri)!r} {where}")
         self.bytes += path.stat().st_size
         if self.bytes > _MOST:
             raise MeshError(f"the meshes of the model have more than {_MOST} bytes")
         kind = path.suffix.lower().removeprefix(".")
-        if kind not in _TYPES.values():  # MuJoCo goes by the ending, too
+        if kind not in _TYPES.values():  # MuJoCo goes by the extension, too
             kind = _TYPES.get(element.get("content_type") or "", kind)
         mesh = read_mesh(path, kind, first=True)
         if mesh.objects > 1:
-            problem = f"only the first of the {mesh.objects} objects in {shorten(path.name)!r} counts"
+            problem = f"only the first of the {mesh.objects} objects in {shorten(path.name)!r} is used"
             self.log.add("mesh-objects", element.where, problem)
         return mesh
 
 
 def label(mesh: Element) -> str:
-    """The name of a mesh asset; that of its file if it has none."""
+    """The name of a mesh asset, or that of its file."""
     return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
 
 
 def _numbers(element: Element, name: str) -> Points:
-    """The numbers of an attribute, three in a row."""
+    """The numbers of an attribute, in rows of three."""
     words = (element.get(name) or "").split()
     try:
         return np.array(words, dtype=float).reshape(-1, 3)
     except ValueError:
-        raise MeshError(f"{name} has something else than numbers, or not three for each") from None
+        raise MeshError(f"{name} must be numbers, three per entry") from None
 
 
 def _from_numbers(element: Element) -> Mesh:
@@ -150,12 +150,12 @@ def _from_numbers(element: Element) -> Mesh:
     if len(vertices) < 4:
         raise MeshError("it has neither a file nor four vertices")
     if not np.all(faces == np.floor(faces)) or not np.all(np.abs(faces) < 2**31):
-        raise MeshError("a face has something else than whole numbers")
+        raise MeshError("a face has indices that are not whole numbers")
     return Mesh(vertices, faces.astype(np.intp))
 
 
 def _placed(mesh: Mesh, element: Element, log: Log) -> Mesh:
-    """Moved by `refpos`, turned back by `refquat`, then scaled."""
+    """The mesh moved by `refpos`, rotated back by `refquat`, then scaled."""
     origin, scale = vector(element, "refpos", 3, ORIGIN, log), vector(element, "scale", 3, (1.0,) * 3, log)
     turn = vector(element, "refquat", 4, (1.0, 0.0, 0.0, 0.0), log)
     R = np.array(from_wxyz(turn).rows) if any(turn) else np.eye(3)
@@ -164,11 +164,11 @@ def _placed(mesh: Mesh, element: Element, log: Log) -> Mesh:
 
 
 def fitted(kind: str, shape: Shape, aabb: bool, factor: float) -> tuple[tuple[float, ...], Pose]:
-    """Size and pose of the primitive that stands for a mesh: by its box of equal inertia, or around it.
+    """Size and pose of the primitive fitted to a mesh, by the box of equal inertia or by the bounding box.
 
     Args:
-        aabb: enclose the mesh along its principal axes, instead.
-        factor: the sizes are made larger by it.
+        aabb: use the bounding box along the principal axes.
+        factor: scales the sizes.
     """
     center, axes = shape.bulk.center, shape.axes
     if aabb:

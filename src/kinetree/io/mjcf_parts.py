@@ -1,4 +1,4 @@
-"""Joints that `kt.save` wrote to MJCF in parts, put together again, and the limits that it noted beside."""
+"""Reassembles joints that `kt.save` wrote to MJCF in parts, and reads the limits it stored separately."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DRIVE = ("armature", "damping", "friction", "stiffness")
 
 
 def read_parts(robot: Description, root: Element, log: Log) -> None:
-    """Make one joint of its parts, with its limits, and put the bodies in order."""
+    """Reassemble joints and their limits, and restore the order of bodies."""
     order = _read_custom(robot, root, log)
     fuse(robot, log)
     _rename(robot, root)
@@ -30,7 +30,7 @@ def read_parts(robot: Description, root: Element, log: Log) -> None:
 
 
 def _read_custom(robot: Description, root: Element, log: Log) -> tuple[float, ...]:
-    """Take limits from custom numbers called `kinetree:FIELD:JOINT`; returns those of `kinetree:order`."""
+    """Read limits from custom numbers called `kinetree:FIELD:JOINT`; return those of `kinetree:order`."""
     order: tuple[float, ...] | str = ()
     for element in (e for section in root.all("custom") for e in section.all("numeric")):
         name = element.get("name") or ""
@@ -44,7 +44,7 @@ def _read_custom(robot: Description, root: Element, log: Log) -> tuple[float, ..
         if not isinstance(values, str) and read_hint(robot, label, field, values):
             continue
         if joint is None or field not in Limits._fields or len(values) not in (1, joint.motion.nv):
-            log.add("ignored", element.where, "no limit of a joint")
+            log.add("ignored", element.where, "not a limit of a joint")
         elif isinstance(values, str):
             log.add("number", element.where, f"data contains {values!r}, not a finite number")
         else:
@@ -54,7 +54,7 @@ def _read_custom(robot: Description, root: Element, log: Log) -> tuple[float, ..
 
 
 def _rename(robot: Description, root: Element) -> None:
-    """Give links between the joints of one body the names in custom texts called `kinetree:body:JOINT`."""
+    """Rename links between the joints of one body as in custom texts called `kinetree:body:JOINT`."""
     names: dict[str, str] = {}
     for element in (e for section in root.all("custom") for e in section.all("text")):
         prefix, _, label = (element.get("name") or "").rpartition(f"{CUSTOM}{BODY}:")
@@ -72,7 +72,7 @@ def _rename(robot: Description, root: Element) -> None:
 
 
 def reorder(robot: Description, order: tuple[float, ...]) -> None:
-    """Put the bodies in the order of a model, if it speaks of them all."""
+    """Put the bodies in the given order, if it lists all of them."""
     if sorted(order) == list(range(1, len(robot.joints) + 1)):
         placed = zip(order, robot.joints.values(), strict=True)
         robot.joints = {joint.name: joint for _, joint in sorted(placed, key=lambda pair: pair[0])}
@@ -80,7 +80,7 @@ def reorder(robot: Description, order: tuple[float, ...]) -> None:
 
 
 def fuse(robot: Description, log: Log) -> None:
-    """Make one joint j of joints j/1, j/2, ... of one body, if there is a joint that moves as they do."""
+    """Fuse the joints j/1, j/2, ... of one body into a joint j, if some joint type moves as they do."""
     for first in [joint for joint in robot.joints.values() if joint.name.endswith("/1")]:
         name = first.name.removesuffix("/1")
         parts = _parts(robot, first, name)
@@ -107,7 +107,7 @@ def fuse(robot: Description, log: Log) -> None:
 
 
 def _parts(robot: Description, first: Joint, name: str) -> list[Joint]:
-    """The joints of one body in a row, each directly behind the one before."""
+    """The consecutive joints of one body, each directly after the one before."""
     parts = [first]
     for label in parts_of(name, 10)[1:]:
         part, before = robot.joints.get(label), parts[-1]
@@ -120,7 +120,7 @@ def _parts(robot: Description, first: Joint, name: str) -> list[Joint]:
 
 
 def _step(part: Joint, parts: list[Joint], k: int) -> Step | None:
-    """The elementary motion of a part; with the coordinate of the first one if it follows that."""
+    """The elementary motion of a part, with the coordinate of the first part if it follows that."""
     if part.motion.steps is None or len(part.motion.steps) != 1:
         return None
     step = part.motion.steps[0]._replace(positions=(k,))
@@ -131,7 +131,7 @@ def _step(part: Joint, parts: list[Joint], k: int) -> Step | None:
 
 
 def _row(joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...]]) -> tuple[float, ...]:
-    """The positions of a joint in a key, from those of its parts."""
+    """The positions of a joint in a keyframe, from those of its parts."""
     row = list(joint.motion.neutral())
     for part, step in zip(parts, joint.motion.steps or (), strict=True):
         given = positions.get(part.name, ())
@@ -142,7 +142,7 @@ def _row(joint: Joint, parts: list[Joint], positions: dict[str, tuple[float, ...
 
 
 def _arrange(joint: Joint, parts: list[Joint]) -> None:
-    """Give a joint the drive and the limits of its parts, in the order of its own coordinates."""
+    """Combine the drives and limits of the parts, in the order of the joint's coordinates."""
     nv, neutral = joint.motion.nv, list(joint.motion.neutral())
     drive: dict[str, list[Any]] = {name: [0.0] * nv for name in _DRIVE}
     limits = {name: [none] * nv for name, none in Limits()._asdict().items()}

@@ -16,19 +16,19 @@ from kinetree.io.report import Log, refuse
 from kinetree.io.xml import LIMITS, Element, read_xml
 from kinetree.spatial.pose import Pose
 
-MAIN = "main"  # the class of defaults that has no name
+MAIN = "main"  # the unnamed class of defaults
 _ORIENTATIONS = frozenset(("quat", "axisangle", "xyaxes", "zaxis", "euler"))
-_FILES = 200  # included files of one model
+_FILES = 200  # most included files of one model
 _COPIES = 10_000
-_DEEPEST = 8  # models that attach models
+_DEEPEST = 8  # deepest nesting of attached models
 
 
 @dataclass(slots=True)
 class Spec:
-    """One MJCF model: its elements, settings, defaults, and the prefix its names get where it is attached."""
+    """One MJCF model: its elements, settings, defaults, and the prefix of its names when attached."""
 
     root: Element
-    reach: Reach  # the folder of its file, and others that may be read from
+    reach: Reach  # the folder of its file, and other allowed folders
     compiler: Compiler
     defaults: Defaults
     meshes: Meshes
@@ -48,8 +48,8 @@ def read_spec(root: Element, reach: Reach, prefix: str, log: Log, depth: int = 0
 def expand_includes(root: Element, reach: Reach) -> None:
     """Replace every `<include file=.../>` below `root` by the children of the file's root element.
 
-    A file is looked up beside the file that includes it, beside the main file, then in the folders that are
-    allowed, and never outside of these. Nothing is included twice, so nothing can include itself.
+    A file is looked up next to the including file, next to the main file, then in the other allowed folders,
+    and nowhere else. Nothing is included twice, so nothing can include itself.
     """
     included: set[Path] = set()
     size = 0
@@ -89,8 +89,8 @@ def _find(element: Element, beside: Path | None, reach: Reach) -> Path:
         refuse("include", element.where, problem, "Load the model from its file, or give include_dirs=.")
     inside = reach.part(name, beside)
     if not inside:
-        problem = f"{shorten(name)!r} lies outside of the model's directory"
-        refuse("include", element.where, problem, "Allow its folder by include_dirs=, if you trust it.")
+        problem = f"{shorten(name)!r} lies outside the model's directory"
+        refuse("include", element.where, problem, "Allow its folder with include_dirs=, if you trust it.")
     found = next((path for path in inside if path.is_file()), None)
     if found is None:
         refuse("include", element.where, f"there is no file {shorten(name)!r}")
@@ -98,7 +98,7 @@ def _find(element: Element, beside: Path | None, reach: Reach) -> Path:
 
 
 class Defaults:
-    """The table class -> tag -> attributes, with everything inherited already copied down."""
+    """The table class -> tag -> attributes, with inherited attributes filled in."""
 
     def __init__(self, root: Element, log: Log) -> None:
         self.log = log
@@ -120,7 +120,7 @@ class Defaults:
             pending.extend((child, name) for child in reversed(list(element.all("default"))))
 
     def resolve(self, element: Element, childclass: str) -> Element:
-        """The element with the attributes of its class (its own, or that of the body around it) filled in."""
+        """The element with defaults filled in from its class (its own, or that of the enclosing body)."""
         name = element.get("class") or childclass
         table = self.classes.get(name)
         if table is None:
@@ -130,7 +130,7 @@ class Defaults:
         inherited = table.get(element.tag)
         if not inherited:
             return element
-        if _ORIENTATIONS & element.attributes.keys():  # an orientation of its own replaces the inherited one
+        if _ORIENTATIONS & element.attributes.keys():  # its own orientation replaces the inherited one
             inherited = {key: value for key, value in inherited.items() if key not in _ORIENTATIONS}
         merged = Element(
             element.tag, {**inherited, **element.attributes}, element.file, element.line, element.start
@@ -140,13 +140,13 @@ class Defaults:
 
 
 def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element], Spec] | None:
-    """What `<attach model= body= prefix=/>` brings, a body or a whole world, and the model it is from."""
+    """The content of `<attach model= body= prefix=/>`, a body or a whole world, and the model it is from."""
     name, prefix, wanted = element.get("model"), element.get("prefix") or "", element.get("body")
     assets = (asset for section in spec.root.all("asset") for asset in section.all("model"))
     asset = next((a for a in assets if a.get("name") == name), None)
     file = asset.get("file") if asset is not None else None
     if file is None or not spec.reach.roots or spec.depth >= _DEEPEST:
-        problem = f"model {shorten(name or '')!r} to attach is not known, or attached too deeply"
+        problem = f"model {shorten(name or '')!r} to attach is unknown, or nested too deeply"
         log.add("include", element.where, problem)
         return None
     path = next((path for path in spec.reach.part(file) if path.is_file()), None)
@@ -169,7 +169,7 @@ def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element]
 
 
 def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[Pose, str]]:
-    """The pose and the suffix of names of every copy that `<replicate>` makes."""
+    """The pose and the name suffix of every copy made by `<replicate>`."""
     count = number(element, "count", None, log)
     if not 0 < count <= _COPIES or count != int(count):
         problem = f"count={shorten(element.get('count') or '')!r}"

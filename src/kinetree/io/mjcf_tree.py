@@ -20,14 +20,14 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
-_COPIES = 20_000  # elements that <replicate> and <attach> may make
+_COPIES = 20_000  # most elements that <replicate> and <attach> may create
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where in the tree an element stands."""
+    """The position of an element in the tree."""
 
-    spec: Spec  # the model it belongs to: compiler settings, defaults, prefix of names
+    spec: Spec  # the model it belongs to: compiler settings, defaults, name prefix
     parent: str  # the link that carries it
     frame: Pose  # the frames between that link and the element
     childclass: str
@@ -37,7 +37,7 @@ class Context:
 
 @dataclass(slots=True)
 class Parts:
-    """What stands directly in a body, frames and replicas opened up."""
+    """The direct content of a body, with frames and replicas expanded."""
 
     joints: list[Joint] = field(default_factory=list)
     anchors: list[Vector] = field(default_factory=list)  # of the joints, in the body
@@ -58,7 +58,7 @@ class Reader:
         self.attached: list[Spec] = []
         self.sites: list[tuple[Element, str, Context]] = []
         self.places: dict[str, Frame] = {}  # the frames that sites became
-        self.mocap: set[str] = set()  # links that something outside moves
+        self.mocap: set[str] = set()  # links moved from outside
         self.copies = 0
 
     def read(self, world: Element, context: Context) -> None:
@@ -81,13 +81,13 @@ class Reader:
         self.sites.clear()
 
     def _children(self, element: Element, context: Context) -> Iterator[tuple[Element, Context]]:
-        """The children of a body in order, with frames, replicas and attached bodies opened up."""
+        """The children of a body in order, with frames, replicas and attached bodies expanded."""
         stack = [(child, context) for child in reversed(element.children)]
         while stack:
             child, inner = stack.pop()
             self.copies += bool(inner.suffix or inner.spec.depth)
             if self.copies > _COPIES:
-                problem = f"<replicate> and <attach> make more than {_COPIES} elements"
+                problem = f"<replicate> and <attach> create more than {_COPIES} elements"
                 refuse("xml-limit", child.where, problem)
             compiler = inner.spec.compiler
             if child.tag == "frame":
@@ -111,7 +111,7 @@ class Reader:
                 yield child, inner
 
     def _read_body(self, element: Element, context: Context) -> list[tuple[Element, Context]]:
-        """Add one body; returns the bodies on it."""
+        """Add one body; return its child bodies."""
         link = Link(self._body_name(element, context), element.where, source=element)
         childclass = element.get("childclass") or context.childclass
         inside = replace(context, parent=link.name, frame=HERE, childclass=childclass)
@@ -132,7 +132,7 @@ class Reader:
         return [(body, replace(inner, moving=moving)) for body, inner in parts.bodies]
 
     def _gather(self, element: Element, inside: Context, link: Link) -> Parts:
-        """Read what stands directly in a body."""
+        """Read the direct content of a body."""
         parts = Parts()
         for child, inner in self._children(element, inside):
             spec = inner.spec
@@ -160,9 +160,9 @@ class Reader:
         return parts
 
     def _inertia(self, parts: Parts, spec: Spec, moving: bool, where: Where) -> Inertia | None:
-        """The inertia of a body, from its inertial or its geoms as the compiler settings say."""
+        """The inertia of a body, from its `<inertial>` or its geoms, depending on the compiler settings."""
         inertia, mode = parts.inertial, spec.compiler.inertiafromgeom
-        if not moving and spec.compiler.settotalmass <= 0:  # a part of the world
+        if not moving and spec.compiler.settotalmass <= 0:  # part of the world
             return inertia
         if mode == "true" or (mode == "auto" and inertia is None):
             inertia = inertia_of_geoms(parts.geoms, spec.compiler, where, self.log) or inertia
@@ -171,7 +171,7 @@ class Reader:
         return bounded(inertia or Inertia.zero(), spec.compiler)
 
     def _is_free_alone(self, element: Element, joints: list[Joint], context: Context) -> bool:
-        """A free joint must be alone on a body of the world."""
+        """Whether a free joint is, as it must be, the only joint of a child body of the world."""
         if not any(joint.motion == FREE for joint in joints) or (
             len(joints) == 1 and context.parent == WORLD
         ):
@@ -203,7 +203,7 @@ class Reader:
         return claimed
 
     def _note_site(self, element: Element, link: str, context: Context) -> None:
-        """Sites become frames once all bodies have their names: a frame may not have that of a body."""
+        """Sites become frames once all bodies are named, since a frame must not share a body's name."""
         if element.get("name"):
             self.sites.append((element, link, context))
 
@@ -214,5 +214,5 @@ class Reader:
         taken = name in self.links.taken  # by a body, or by another site that was renamed
         frame = self.links.claim(f"{name}_site" if taken else name)
         self.places[name] = Frame(frame, element.where, link, pose)
-        if not name.startswith(CUSTOM):  # the ends of a loop that we wrote
+        if not name.startswith(CUSTOM):  # the ends of a loop written by `save`
             self.robot.frames.append(self.places[name])

@@ -1,8 +1,8 @@
-"""Which geometries of a file touch each other.
+"""Which geometries of a file collide with each other.
 
-Those of different robots do, if the masks of the file let them and they are not many; those of one robot only
-where the file says so, or on request. Neighbours in a tree never do, unless the file names the pair. A robot
-is a body of the world (MJCF), a model (SDF), or the whole file (URDF).
+Geometries of different robots do if the masks of the file allow it and there are not too many; those of one
+robot do only if the file says so, or on request. Neighbours in a tree never do, unless the file names the
+pair. A robot is a child body of the world (MJCF), a model (SDF), or the whole file (URDF).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kinetree.model import Model
 from kinetree.model.manifold import count
 from kinetree.model.pairs import MOST, Pair, checked_pairs, kept_pairs
 
-MANY, MANY_POINTS = 32, 256  # pairs that are not asked for, at most
+MANY, MANY_POINTS = 32, 256  # most pairs, and points of pairs, unless requested
 
 
 def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[Pair, ...]:
-    """The pairs of a model that was read from a file; `within` lets the links of one robot touch."""
+    """The pairs of a model read from a file; `within` lets the links of one robot touch each other."""
     named = tuple(pair for pair in robot.pairs if _can_touch(robot, model, pair, log))
     named = kept_pairs(model.remade(pairs=named))
     if robot.restored:
@@ -47,7 +47,7 @@ def _points(model: Model, pairs: Iterable[Pair]) -> int:
 
 
 def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
-    """What the owners and masks of the file allow."""
+    """The pairs that the owners and masks of the file allow."""
     parts = {part.name: part for part in robot.geometries}
     if len(parts) > MOST and not within:
         return []
@@ -73,7 +73,7 @@ def _roughness(a: Geometry, b: Geometry) -> float:
 
 
 def _can_touch(robot: Description, model: Model, pair: Pair, log: Log) -> bool:
-    """Whether it is known how two shapes touch; a note if not."""
+    """Whether contact between two shapes is supported; a note if not."""
     shapes = {part.name: part.shape for part in model.geometries}
     try:
         count(shapes[pair.geometry], shapes[pair.other])

@@ -1,4 +1,4 @@
-"""Where the files that a robot file refers to may lie: its own folder and those that the caller allows."""
+"""Where files referenced by a robot file may be: in its own folder and in those the caller allows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Folders = Folder | Iterable[Folder]
 
 
 def folders_of(given: Folders) -> tuple[Path, ...]:
-    """The folders of an option: one, or several.
+    """The folders given by an option: one, or several.
 
     `$NAME`, alone or before a path, stands for each folder in the environment variable NAME, such as
-    `$ROS_PACKAGE_PATH`; the environment is not looked at otherwise.
+    `$ROS_PACKAGE_PATH`; the environment is not used otherwise.
     """
     several = (given,) if isinstance(given, (str, os.PathLike)) else tuple(given)
     return tuple(path for each in several for path in _expanded(os.fspath(each)))
@@ -32,7 +32,7 @@ def _expanded(given: str) -> Iterator[Path]:
 
 
 def confined(path: str, base: Path, *roots: Path) -> Path | None:
-    """The file `path` as seen from `base`, or None if it leaves all `roots`; links are followed first."""
+    """The file `path` relative to `base`, or None if it is outside all `roots`; links are resolved first."""
     if "\0" in path or "://" in path:
         return None
     try:
@@ -44,9 +44,9 @@ def confined(path: str, base: Path, *roots: Path) -> Path | None:
 
 
 class Reach(NamedTuple):
-    """The folders in which files of a document are looked for, and out of which nothing is read."""
+    """The folders in which the files of a document are looked up; nothing is read outside them."""
 
-    own: Path | None = None  # that of the document; None for a text
+    own: Path | None = None  # the document's own folder; None for a text
     include: tuple[Path, ...] = ()
     packages: tuple[Path, ...] = ()
 
@@ -55,18 +55,18 @@ class Reach(NamedTuple):
         return (*([self.own] if self.own is not None else []), *self.include, *self.packages)
 
     def seen_from(self, folder: Path) -> Reach:
-        """The same folders, for a file that lies in one of them."""
+        """The same folders, for a file in one of them."""
         own = (self.own,) if self.own is not None else ()
         return self._replace(own=folder, include=tuple(dict.fromkeys((*own, *self.include))))
 
     def part(self, name: str, beside: Path | None = None) -> list[Path]:
-        """Where an included file or a mesh without a scheme may lie, seen from `beside` first."""
+        """Where an included file, or a mesh without a URI scheme, may be; relative to `beside` first."""
         bases = dict.fromkeys((*([beside] if beside is not None else []), *self.roots))
         found = (confined(name, base, *self.roots) for base in bases)
         return [path for path in dict.fromkeys(found) if path is not None]
 
     def mesh(self, uri: str) -> list[Path]:
-        """Where a mesh may lie: a path, or one that begins with package://, model:// or file://."""
+        """Where a mesh may be, for a plain path or a package://, model:// or file:// URI."""
         scheme, separator, rest = uri.partition("://")
         if not separator:
             return self.part(uri)
@@ -81,5 +81,5 @@ class Reach(NamedTuple):
         return [path for path in dict.fromkeys(found) if path is not None]
 
     def mesh_file(self, uri: str) -> Path | None:
-        """The file that a mesh reference leads to, if there is one."""
+        """The file of a mesh reference, if it exists."""
         return next((path for path in self.mesh(uri) if path.is_file()), None)

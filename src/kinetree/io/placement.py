@@ -1,6 +1,6 @@
 """Rotations as robot files write them (roll-pitch-yaw, quaternions, axes, Euler sequences), and snapping.
 
-A right angle that is written to the last digit, such as rpy="1.5707963267948966 0 0", comes out exactly.
+A right angle written with all digits, such as rpy="1.5707963267948966 0 0", becomes exact.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kinetree.spatial.vector import Matrix, Vector, cross, divide, dot, scale, s
 
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 HERE = Pose.identity()
-_EXACT = 5e-16  # cos and sin of the doubles nearest to multiples of pi/2 are smaller
+_EXACT = 5e-16  # larger than the residual cos or sin of doubles nearest to multiples of pi/2
 
 
 def exact(R: Rotation) -> Rotation:
-    """`R` with zeros where right angles have left rounding."""
+    """`R` with the rounding residuals of right angles set to zero."""
     return Rotation(_matrix([[0.0 if abs(x) < _EXACT else x for x in row] for row in R.rows]))
 
 
@@ -35,7 +35,7 @@ def from_rpy(rpy: Vector) -> Rotation:
 
 
 def from_euler(angles: Vector, sequence: str) -> Rotation:
-    """Rotations about the letters of `sequence` in turn, as MJCF has it: lower case for moving axes."""
+    """Successive rotations about the axes in `sequence`, as in MJCF: lower case for moving axes."""
     R = Rotation.identity()
     for letter, angle in zip(sequence, angles, strict=True):
         step = about("xyz".index(letter.lower()), angle)
@@ -44,7 +44,7 @@ def from_euler(angles: Vector, sequence: str) -> Rotation:
 
 
 def from_wxyz(quaternion: Iterable[float]) -> Rotation:
-    """The rotation of a quaternion with its scalar first, of any length but zero."""
+    """The rotation of a scalar-first quaternion of any non-zero length."""
     w, x, y, z = quaternion
     return exact(Rotation.from_quaternion((x, y, z, w)))
 
@@ -55,14 +55,14 @@ def from_axis_angle(axis: Vector, angle: float) -> Rotation:
 
 
 def from_axes(x: Vector, y: Vector) -> Rotation:
-    """The rotation whose first axis is along `x` and whose second is `y` made orthogonal to it."""
+    """The rotation whose first axis is along `x` and whose second is `y` orthogonalised to it."""
     x = unit(x)
     y = unit(sub(y, scale(x, dot(x, y))))
     return Rotation(transpose((x, y, cross(x, y))))
 
 
 def from_z(z: Vector) -> Rotation:
-    """The smallest rotation that turns the z axis to the direction `z`."""
+    """The smallest rotation that takes the z axis to the direction `z`."""
     z = unit(z)
     axis = (-z[1], z[0], 0.0)
     length = norm(axis)
@@ -76,7 +76,7 @@ def norm(a: Vector) -> float:
 
 
 def unit(a: Vector) -> Vector:
-    """The direction of `a`; a vector that is of unit length already stays as it is."""
+    """The direction of `a`; a unit vector is returned unchanged."""
     length = norm(a)
     return a if abs(length - 1.0) < _EXACT else divide(a, length)
 
@@ -88,24 +88,24 @@ def to_rpy(rotation: Rotation) -> Vector:
     pitch, yaw = atan2(-R[2][0], level), atan2(R[1][0], R[0][0])
     if level > 1e-3:
         return (atan2(R[2][1], R[2][2]), pitch, yaw)
-    if level < 1e-15:  # gimbal lock: yaw takes all of the turn about the vertical
+    if level < 1e-15:  # gimbal lock: yaw takes the whole rotation about the vertical
         return (0.0, pitch, atan2(-R[0][1], R[1][1]))
-    c, s = cos(yaw), sin(yaw)  # roll is what is left once the yaw, whose last digits are lost, is undone
+    c, s = cos(yaw), sin(yaw)  # roll remains after undoing the rounded yaw
     return (atan2(s * R[0][2] - c * R[1][2], c * R[1][1] - s * R[0][1]), pitch, yaw)
 
 
 def snap(placement: Pose, tolerance: float) -> Pose:
-    """The placement with near right angles made exact and near zero offsets made zero."""
+    """The placement with near right angles made exact and tiny offsets set to zero."""
     p = tuple(0.0 if abs(x) <= tolerance else x for x in placement.p)
     return Pose(snap_rotation(placement.rotation, tolerance), p)
 
 
 def snap_rotation(rotation: Rotation, tolerance: float) -> Rotation:
-    """The rotation with every axis that it takes to a coordinate axis within `tolerance` taken there exactly.
+    """The rotation with axes that it maps within `tolerance` of a coordinate axis mapped exactly onto it.
 
-    An axis within `tolerance` radians of another makes its row and column exact; the remaining 2x2 block is
-    made a rotation again and snapped by the same rule. The result is orthonormal to rounding, and turns by at
-    most 2 `tolerance` against what was given.
+    The row and column of such an axis become exact; the remaining 2x2 block is made a rotation again and
+    snapped by the same rule. The result is orthonormal to rounding, and differs from the given rotation by at
+    most 2 `tolerance`.
     """
     R = rotation.rows
     for i in range(3):
@@ -116,7 +116,7 @@ def snap_rotation(rotation: Rotation, tolerance: float) -> Rotation:
 
 
 def _snap_about(R: Matrix, i: int, j: int, tolerance: float) -> Rotation:
-    """`R` with entry (i, j) made +-1 and the other two rows and columns a plane rotation."""
+    """`R` with entry (i, j) set to +-1 and the other two rows and columns made a plane rotation."""
     a, b = (i + 1) % 3, (i + 2) % 3
     c, d = (j + 1) % 3, (j + 2) % 3
     sign = 1.0 if R[i][j] > 0 else -1.0
@@ -135,7 +135,7 @@ def _snap_about(R: Matrix, i: int, j: int, tolerance: float) -> Rotation:
 
 
 def snap_axis(axis: Vector, tolerance: float) -> Vector:
-    """The unit vector `axis`, exactly along a coordinate axis if it is so within `tolerance` radians."""
+    """The unit vector `axis`, made exact if it is within `tolerance` radians of a coordinate axis."""
     for k in range(3):
         if hypot(axis[(k + 1) % 3], axis[(k + 2) % 3]) <= tolerance:
             sign = 1.0 if axis[k] > 0 else -1.0
@@ -144,7 +144,7 @@ def snap_axis(axis: Vector, tolerance: float) -> Vector:
 
 
 def snap_joint(joint: Joint, tolerance: float) -> Joint:
-    """The joint with its axes, which are its arguments of three numbers, snapped."""
+    """The joint with its axes (its arguments of three numbers) snapped."""
     return type(joint)(**{
         name: snap_axis(value, tolerance) if isinstance(value, tuple) else value
         for name, value in joint.arguments.items()

@@ -1,7 +1,7 @@
 """Volume, centre and moments of bodies bounded by triangles, by exact integration.
 
-Each triangle makes a tetrahedron with a common apex; polynomials integrate over it in closed form. The sum
-over a closed surface is that of the body, whatever the apex, as tetrahedra outside of it count negative.
+Each triangle forms a tetrahedron with a common apex, over which polynomials integrate in closed form. The sum
+over a closed surface is that of the body for any apex, because tetrahedra outside the body count negative.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import numpy as np
 from kinetree.model.hull import Faces, FlatError, Points, convex_hull
 
 MODES = ("convex", "exact", "legacy", "shell")
-_MOST = 200_000  # vertices of which a hull is made, which takes up to half a minute
-_SMALL = 1e-14  # m^2 or m^3: nothing smaller is a body
+_MOST = 200_000  # most vertices for a hull, which takes up to half a minute
+_SMALL = 1e-14  # m^2 or m^3: the smallest body
 
 
 class Mesh(NamedTuple):
-    """A surface of triangles; without faces, it is the hull of its points."""
+    """A triangle mesh; without faces, the hull of its points."""
 
     vertices: Points  # (n, 3)
     faces: Faces  # (m, 3), counter-clockwise seen from outside
-    objects: int = 1  # that its file has
+    objects: int = 1  # objects in its file
 
     def moved(self, change: Points, mirrored: bool = False) -> Mesh:
-        """The mesh with other vertices; a mirror image has its faces turned, so that they look outwards."""
+        """The mesh with other vertices; the faces of a mirror image are flipped to face outwards."""
         return self._replace(vertices=change, faces=self.faces[:, ::-1] if mirrored else self.faces)
 
 
 class Bulk(NamedTuple):
-    """What integration over a body gives for unit density."""
+    """The integrals over a body of unit density."""
 
     size: float  # volume, or area of a shell
     center: Points  # (3,)
@@ -38,24 +38,24 @@ class Bulk(NamedTuple):
 
 
 class MeshError(ValueError):
-    """Why a mesh has no inertia."""
+    """The mesh is unusable; the message says why."""
 
 
 def bulk(mesh: Mesh, mode: str) -> Bulk:
-    """Volume, centre and inertia of a mesh, as MuJoCo's compiler understands its mode.
+    """Volume, centre and inertia of a mesh, with the modes of MuJoCo's compiler.
 
     Args:
-        mode: "convex": the hull of the vertices. "exact": the body that the faces bound. "legacy": the
-            tetrahedra between the faces and the centre, all counted positive, which overcounts what is not
-            convex. "shell": the surface, with density per area.
+        mode: "convex": the hull of the vertices. "exact": the body bounded by the faces. "legacy": the
+            tetrahedra between the faces and the centre, all counted positive, which overestimates non-convex
+            bodies. "shell": the surface, with density per area.
 
     Raises:
-        MeshError: the mesh has no such thing.
+        MeshError: they are not defined for this mesh.
     """
     if mode == "convex" or not len(mesh.faces):
         mesh = hull_of(mesh)
     if mode == "exact" and not is_oriented(mesh):
-        raise MeshError("its faces are not oriented alike")
+        raise MeshError("its faces are not oriented consistently")
     corners = mesh.vertices[mesh.faces]  # (m, 3 corners, 3)
     areas = _areas(corners)
     if areas.sum() < _SMALL:
@@ -66,7 +66,7 @@ def bulk(mesh: Mesh, mode: str) -> Bulk:
     volumes = _volumes(corners - middle, mode)
     total = float(volumes.sum())
     if total < _SMALL:
-        raise MeshError("its faces look inwards" if total < -_SMALL else "its volume is too small")
+        raise MeshError("its faces point inwards" if total < -_SMALL else "its volume is too small")
     center = volumes @ (0.75 * corners.mean(axis=1) + 0.25 * middle) / total
     volumes = _volumes(corners - center, mode)
     return Bulk(float(volumes.sum()), center, _moments(corners - center, volumes, 20))
@@ -77,7 +77,7 @@ def hull_of(mesh: Mesh) -> Mesh:
     if len(mesh.vertices) < 4:
         raise MeshError("it has fewer than four vertices")
     if len(mesh.vertices) > _MOST:
-        raise MeshError(f"a hull of {len(mesh.vertices)} vertices is not made; at most {_MOST}")
+        raise MeshError(f"its hull is not computed: it has {len(mesh.vertices)} vertices, more than {_MOST}")
     try:
         return mesh._replace(faces=convex_hull(mesh.vertices))
     except FlatError:
@@ -86,20 +86,20 @@ def hull_of(mesh: Mesh) -> Mesh:
 
 def is_oriented(mesh: Mesh) -> bool:
     """Whether no two faces run along an edge in the same direction."""
-    faces = mesh.faces[_areas(mesh.vertices[mesh.faces]) > 3.2e-8]  # m^2; MuJoCo leaves slivers out, too
+    faces = mesh.faces[_areas(mesh.vertices[mesh.faces]) > 3.2e-8]  # m^2; MuJoCo skips slivers, too
     edges = np.concatenate([faces[:, (k, (k + 1) % 3)] for k in range(3)])
     return len(np.unique(edges, axis=0)) == len(edges)
 
 
 def is_closed(mesh: Mesh) -> bool:
-    """Whether every edge has a face on both sides, in opposite directions."""
+    """Whether every edge is shared by two faces that run along it in opposite directions."""
     edges = np.concatenate([mesh.faces[:, (k, (k + 1) % 3)] for k in range(3)])
     there, back = np.unique(edges, axis=0), np.unique(edges[:, ::-1], axis=0)
     return len(there) == len(edges) and np.array_equal(there, back)
 
 
 def _normals(corners: Points) -> Points:
-    """Normals of triangles, of twice their area's length."""
+    """Normals of triangles, with lengths of twice the area."""
     return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
 
 
@@ -114,7 +114,7 @@ def _volumes(corners: Points, mode: str) -> Points:
 
 
 def _moments(corners: Points, weights: Points, share: int) -> Points:
-    """The inertia (3, 3) about the origin of triangles (share = 12), or of tetrahedra to it (share = 20).
+    """The inertia (3, 3) about the origin of triangles (share = 12), or of their tetrahedra (share = 20).
 
     The second moments of either are weight / share (sum_k c_k c_k' + s s'), s = sum_k c_k over the corners.
     """

@@ -6,9 +6,9 @@ from math import pi
 
 Moments = tuple[float, float, float]
 
-SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}  # numbers that say how large
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}  # numbers per size
 _P = 1.6075  # Thomsen's exponent for the surface of an ellipsoid
-_SKIN = 1e-6  # m: thickness by which the shell of an ellipsoid has its moments
+_SKIN = 1e-6  # m: thickness of the shell of an ellipsoid
 
 
 def solid(kind: str, size: tuple[float, ...]) -> tuple[float, Moments]:
@@ -38,7 +38,7 @@ def solid(kind: str, size: tuple[float, ...]) -> tuple[float, Moments]:
 
 
 def shell(kind: str, size: tuple[float, ...]) -> tuple[float, Moments]:
-    """The area of the surface of a primitive, and the principal moments of that surface for unit mass."""
+    """The surface area of a primitive, and the principal moments of the surface for unit mass."""
     match kind, size:
         case "sphere", (r,):
             return 4 * pi * r * r, (2 / 3 * r * r,) * 3
@@ -65,14 +65,14 @@ def shell(kind: str, size: tuple[float, ...]) -> tuple[float, Moments]:
 
 
 def _skin(a: float, b: float, c: float) -> Moments:
-    """Moments for unit mass between an ellipsoid and one whose half axes are longer by the same length.
+    """Moments for unit mass of the shell between an ellipsoid and one with half axes longer by `_SKIN`.
 
-    Of abc (b^2 + c^2) / 5 the difference, without cancellation: by the difference of products.
+    The difference of abc (b^2 + c^2) / 5, computed without cancellation from the differences of the factors.
     """
     axes = (a, b, c)
     larger = tuple(x + _SKIN for x in axes)
-    volume = _SKIN * (b * c + larger[0] * c + larger[0] * larger[1])  # of abc
-    inner, growth = a * b * c, [_SKIN * (2 * x + _SKIN) for x in axes]  # of a^2, b^2, c^2
+    volume = _SKIN * (b * c + larger[0] * c + larger[0] * larger[1])  # difference of abc
+    inner, growth = a * b * c, [_SKIN * (2 * x + _SKIN) for x in axes]  # differences of a^2, b^2, c^2
 
     def moment(i: int, j: int) -> float:
         squares = larger[i] ** 2 + larger[j] ** 2

@@ -1,4 +1,4 @@
-"""What loading a file found and did: findings, the errors made of them, and the report a model carries."""
+"""Findings about a file, the errors raised from them, and the load report of a model."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, NoReturn
 from kinetree.errors import FileError
 from kinetree.io.rules import RULES
 
-_MOST = 10_000  # findings of one severity that are kept
-_SUGGESTIONS = 10  # looking for the most similar name takes a while
+_MOST = 10_000  # most findings kept per severity
+_SUGGESTIONS = 10  # most suggestions: finding similar names is slow
 
 
 class Where(NamedTuple):
-    """A place in a file: its name, the line (0 when there is none) and the element."""
+    """A place in a file: file name, line (0 if there is none) and element."""
 
     file: str
     line: int
@@ -29,7 +29,7 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing worth saying about a file: which rule, where, what, how much it matters, what to do."""
+    """One finding about a file: rule, place, problem, consequence and remedy."""
 
     rule: str
     severity: str
@@ -37,7 +37,7 @@ class Finding:
     problem: str
     matters: str
     remedy: str
-    repaired: str = ""  # what repair=True changed, if it did
+    repaired: str = ""  # the change made by repair=True, if any
 
     def __str__(self) -> str:
         action = f"Repaired: {self.repaired}." if self.repaired else self.remedy
@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def fixable(self) -> bool:
-        """Whether `repair=True` repairs such a finding."""
+        """Whether `repair=True` repairs this kind of finding."""
         return RULES[self.rule].repairable
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,13 +56,13 @@ class Finding:
 
 
 def finding(rule: str, where: Where, problem: str, remedy: str = "", repaired: str = "") -> Finding:
-    """The finding that `rule` makes of `problem` at `where`."""
+    """The finding of `rule` for `problem` at `where`."""
     entry = RULES[rule]
     return Finding(rule, entry.severity, where, problem, entry.matters, remedy or entry.remedy, repaired)
 
 
 def refuse(rule: str, where: Where, problem: str, remedy: str = "") -> NoReturn:
-    """Give up on a file at once: what follows could not be understood anyway."""
+    """Give up on a file at once, where reading on is pointless."""
     raise FileError(finding(rule, where, problem, remedy))
 
 
@@ -76,14 +76,14 @@ class Log:
         self._suggestions = 0
 
     def add(self, rule: str, where: Where, problem: str, remedy: str = "", change: str = "") -> None:
-        """Record a finding, unless there are thousands of its severity already."""
+        """Record a finding, unless there are already thousands of its severity."""
         severity = RULES[rule].severity
         self._counts[severity] += 1
         if self._counts[severity] <= _MOST:
             self.findings.append(finding(rule, where, problem, remedy, change))
 
     def suggest(self, name: str, options: Iterable[str]) -> str:
-        """A remedy that names the option most like `name`; "" if none is, or enough was suggested already."""
+        """A remedy that names the option most similar to `name`; "" if none is, or after many suggestions."""
         self._suggestions += 1
         if self._suggestions > _SUGGESTIONS:
             return ""
@@ -91,18 +91,18 @@ class Log:
         return f"Did you mean {close[0]!r}?" if close else ""
 
     def repairable(self, rule: str, where: Where, problem: str, change: str, remedy: str = "") -> bool:
-        """Record a finding that can be repaired; True if it is to be repaired, as `change` says."""
+        """Record a repairable finding; True if the caller should repair it, as described by `change`."""
         assert RULES[rule].repairable, rule
         self.add(rule, where, problem, remedy, change if self.repair else "")
         return self.repair
 
     @property
     def errors(self) -> list[Finding]:
-        """The findings that stand in the way of a model."""
+        """The findings that prevent a model."""
         return [f for f in self.findings if f.severity == "error" and not f.repaired]
 
     def checkpoint(self) -> None:
-        """Between two stages: go on in any case for a linter, only without errors for a loader."""
+        """Between two stages: a loader stops here on errors, a linter goes on."""
         if self.strict:
             self.raise_errors()
 
@@ -115,7 +115,7 @@ class Log:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What became of a robot file: `model.report`."""
+    """What loading a robot file found and did: `model.report`."""
 
     source: str
     format: str
@@ -123,7 +123,7 @@ class LoadReport:
 
     @property
     def merged(self) -> tuple[Finding, ...]:
-        """Links that became a part of their parent, and bodies that were split into several."""
+        """Links that were merged into their parents, and bodies that were split into several."""
         return self._of("merged", "split")
 
     @property
@@ -133,17 +133,17 @@ class LoadReport:
 
     @property
     def ignored(self) -> tuple[Finding, ...]:
-        """What the file says and the model does not have."""
+        """What the file contains but the model does not."""
         return self._of("ignored", "unsupported", "inertia-mesh", "rotor-incomplete")
 
     @property
     def loops(self) -> tuple[Finding, ...]:
-        """Loops that were closed, what adds nothing to them, and loops that were left open."""
+        """Loops that were closed, their redundant rows, and loops that were left open."""
         return self._of("loop", "loop-redundant", "loop-independent", "loop-key", "loop-open")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """What makes the dynamics wrong, singular or not what was meant."""
+        """Findings that make the dynamics wrong, singular or not what was meant."""
         return tuple(f for f in self.findings if f.severity == "warning" and not f.repaired)
 
     def _of(self, *rules: str) -> tuple[Finding, ...]:
@@ -178,5 +178,5 @@ SEVERITIES = ("error", "warning", "note")
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings with the most severe first, each severity in file order."""
+    """Findings sorted by severity, the most severe first, each severity in file order."""
     return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))

@@ -1,4 +1,4 @@
-"""`kt.save`: a model to a file, as URDF, MJCF or SDF where it fits and as JSON always."""
+"""`kt.save`: write a model to a file: JSON for every model; URDF, MJCF or SDF where they can express it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     Args:
         path: ending in `.json` (every model, without loss), `.urdf` (fixed, revolute, prismatic, planar and
             free joints), `.xml` or `.mjcf` (MJCF: joints made of hinges, slides and balls, no rotors) or
-            `.sdf` (the same joints). What URDF and SDF have no words for stands in elements that only
-            kinetree reads: rotors, and springs and gravity in URDF.
+            `.sdf` (the same joints). What URDF and SDF cannot express is written to elements that only
+            kinetree reads: rotors, and in URDF springs and gravity.
 
     Returns:
         The path.
 
     Warns:
-        FileWarning: the format does not keep named configurations, which JSON and MJCF do.
+        FileWarning: the format does not store named configurations (JSON and MJCF do).
 
     Raises:
         ModelError: the ending is unknown, or the model has something that the format cannot express.

@@ -1,8 +1,8 @@
-"""What touches, in MJCF's own words, for MuJoCo and others; our reader takes it from texts beside them.
+"""Collision shapes as MJCF geoms, for MuJoCo and other tools; our reader uses separate custom texts instead.
 
-Geoms meet the ground, and each other by <pair> alone (contype 0, conaffinity 1), weigh nothing, and are in
-group 3, which viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape, of which MuJoCo
-makes no hull.
+Geoms collide with the ground, and with each other only by <pair> (contype 0, conaffinity 1). They have no
+mass and are in group 3, which viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape,
+for which MuJoCo makes no hull.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from kinetree.model.ground import Ground, Heightfield
 from kinetree.model.hull import FlatError, convex_hull
 from kinetree.spatial.pose import Pose
 
-_GRAIN = 1e-3  # m: the radius of a ball that stands for a point
-_BELOW = 1.0  # m: how deep the ground is below a field of heights
-_LEAST = 0.01  # damping ratio, which MuJoCo does not have at zero
+_GRAIN = 1e-3  # m: radius of a ball that represents a point
+_BELOW = 1.0  # m: thickness of the ground below a height field
+_LEAST = 0.01  # smallest damping ratio: MuJoCo does not accept zero
 _TOUCH = {"contype": "0", "conaffinity": "1", "group": "3"}
 
 
@@ -51,7 +51,7 @@ class Geoms:
         self.contacts = list(self._pairs())
 
     def _pairs(self) -> Iterator[str]:
-        """Pairs of geoms; flat shapes have none."""
+        """The `<pair>` elements; flat shapes have none."""
         felt = {(point.geometry, point.other): point.friction for point in self.model.pair_points}
         for (a, b), rough in felt.items():
             yield element("pair", geom1=a, geom2=b, friction=numbers((rough, rough)))
@@ -84,7 +84,7 @@ class Geoms:
         self.lines[part.body].append(element("geom", name=name, type=kind, **sizes, **place, **more))
 
     def _contact(self, part: Geometry) -> dict[str, str]:
-        """Friction, and the time constant with which a robot that stands sinks in as far: see `sink`."""
+        """Friction, and the time constant that gives a standing robot the same penetration: see `sink`."""
         found = {"friction": number(part.friction), **_TOUCH}
         weight = self.weights[part.body]
         if part.stiffness is None or not weight:

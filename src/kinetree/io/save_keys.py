@@ -21,8 +21,8 @@ def keyframe(
     """The lines of a `<keyframe>` section; none if the model has no configurations.
 
     Args:
-        order: the numbers of the bodies as they stand in the file.
-        steps: the MJCF joints that make the joint of a body, by its number.
+        order: the indices of the bodies in file order.
+        steps: the MJCF joints that make up the joint of a body, by its index.
     """
     lines = []
     for name, q in model.configurations.items():
@@ -47,7 +47,7 @@ def _positions(model: Model, i: int, steps: Sequence[Step], q: np.ndarray) -> It
             yield float(step.ratio) * part[0]
         elif len(part) == 4:
             yield from _scalar_first(part)
-        else:  # a floating base counts from the origin of the world there
+        else:  # MuJoCo measures a floating base from the world origin
             pose = body.placement @ Pose(Rotation.from_quaternion(tuple(part[:4])), tuple(part[4:]))  # type: ignore[arg-type]
             yield from floats(pose.p, body.name)
             yield from _scalar_first(pose.rotation.as_quaternion())

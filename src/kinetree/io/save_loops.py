@@ -1,7 +1,7 @@
-"""What closes the loops of a model, as MJCF says it: points that coincide, frames that do, polynomials.
+"""The loop closures of a model in MJCF: coinciding points, coinciding frames and polynomials.
 
-Each end is a site, whose name only kinetree knows. A hinge is two points on its axis; that it is one joint
-stands in a custom text, as do which velocities are independent, and where a loop is closed.
+Each end is a site with a name that only kinetree uses. A hinge is written as two points on its axis. Custom
+texts record that they are one joint, which velocities are independent, and where the loop is closed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import scale
 
 LOOP = "loop"
-RELATION = "relation"  # a polynomial that stays one, even if it is a straight line
-PART = "/+"  # behind the name of a loop: a further point of it
+RELATION = "relation"  # stays a polynomial closure, even if it is linear
+PART = "/+"  # suffix of a loop name for its further points
 _POINTS = (Fixed, Spherical, Revolute)
-_HIGHEST = 5  # coefficients of a polynomial in MJCF
+_HIGHEST = 5  # most coefficients of a polynomial in MJCF
 
 Ends = list[tuple[int, str]]  # body, site in it
 
 
 def end_bodies(model: Model) -> set[int]:
-    """The bodies that closures of a model hold on to."""
+    """The bodies at the ends of the loop closures of a model."""
     return {body for loop in model.loops for closure in loop.closures for body in closure.bodies}
 
 
 def equalities(model: Model, joints: dict[int, str], notes: Notes) -> tuple[list[str], Ends, list[str]]:
-    """The lines of `<equality>`, sites, and the lines of `<custom>` that say the loops of a model.
+    """The lines of `<equality>`, the sites, and the lines of `<custom>` for the loops of a model.
 
     Args:
         joints: the MJCF joint of each body whose joint has one coordinate.
@@ -54,7 +54,7 @@ def equalities(model: Model, joints: dict[int, str], notes: Notes) -> tuple[list
                 notes.cannot(
                     f"the {closure.kind} that closes the loop '{closure.name}'",
                     "it is left open",
-                    "close it by a fixed, spherical or revolute joint, or save as JSON",
+                    "close it with a fixed, spherical or revolute joint, or save as JSON",
                 )
     for joint, said in hints(model):
         custom += [element("numeric", name=f"{CUSTOM}{key}:{joint}", data=data) for key, data in said.items()]

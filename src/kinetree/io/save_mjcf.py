@@ -1,7 +1,7 @@
-"""A `Model` as MJCF: bodies, joints, sites and keys with its names, and the shapes that touch.
+"""A `Model` as MJCF: bodies, joints, sites and keys with the names of the model, and its collision shapes.
 
-MJCF has four joints (free, ball, slide, hinge), of which a body may have several in a row; a joint that is
-made of several steps is written as that many.
+MJCF has four joints (free, ball, slide, hinge), and a body may have several in a row; a joint made of several
+steps is written as that many.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from kinetree.spatial.vector import mat_vec
 
 NO_LIMIT = 1e10  # MuJoCo's largest number
 ORDER = "order"
-BODY = "body"  # names of bodies without mass, which MJCF has not
+BODY = "body"  # names of massless bodies, which MJCF does not have
 FREE = "free"
-_MOST = 6  # degrees of freedom of one MJCF body
+_MOST = 6  # most degrees of freedom of one MJCF body
 
 
 def write_mjcf(model: Model) -> str:
-    """The MJCF text of a model, which loads as the same model; ModelError for what MJCF cannot say."""
+    """The MJCF text of a model, which loads as the same model; ModelError for what MJCF cannot express."""
     check_names_and_masses(model, "MJCF")
     return written(model, Notes(model.name, "MJCF", strict=True), faithful=True)
 
 
 def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
-    """The MJCF text of a model, with what it cannot say in `notes`.
+    """The MJCF text of a model; what it cannot express goes to `notes`.
 
     Args:
-        faithful: keep the order and the origin of all coordinates; MuJoCo goes through bodies depth first,
-            and a floating base counts from the origin of the world there.
+        faithful: keep the order and the origin of all coordinates; MuJoCo orders bodies depth first and
+            measures a floating base from the world origin.
     """
     model = without_rotors(model, notes)
-    inner: list[list[str]] = [[] for _ in range(model.nbodies + 1)]  # what stands in each body
+    inner: list[list[str]] = [[] for _ in range(model.nbodies + 1)]  # content of each body
     ties: list[str] = []
     custom: list[str] = []
     first, made = {}, {}  # the first MJCF joint of each joint, and all of them
@@ -100,10 +100,10 @@ def written(model: Model, notes: Notes, *, faithful: bool = False) -> str:
 
 
 def _chains(model: Model) -> dict[int, tuple[int, Pose]]:
-    """Massless bodies that carry one body alone: the body whose joints theirs become, and where it sees them.
+    """Massless bodies with one child: the body that takes over their joints, and their pose seen from it.
 
-    MuJoCo has no moving bodies without mass, and a body may have several joints there instead. For bodies i
-    and j, T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i moves with T_j^-1.
+    MuJoCo has no massless moving bodies; instead, a body may have several joints. For bodies i and j,
+    T_i J_i(q) T_j J_j = (T_i T_j) (T_j^-1 J_i(q) T_j) J_j: the axis of J_i is transformed by T_j^-1.
     """
     marked = {frame.body for frame in model.frames} | {part.body for part in model.geometries}
     marked |= end_bodies(model)
@@ -126,7 +126,7 @@ def _chains(model: Model) -> dict[int, tuple[int, Pose]]:
 def _nested(
     model: Model, inner: list[list[str]], chains: dict[int, tuple[int, Pose]]
 ) -> tuple[list[str], list[int]]:
-    """The elements of the bodies, each inside that of its parent, to any depth, and the order of bodies."""
+    """The nested elements of the bodies, to any depth, and the order of the bodies."""
     lines, order = ["<worldbody>", *inner[0]], []
     waiting: list[int | str] = ["</worldbody>", *model.children(0)[::-1]]
     while waiting:
@@ -136,7 +136,7 @@ def _nested(
             continue
         body, placement = model.bodies[i - 1], model.bodies[i - 1].placement
         order.append(i)
-        while i in chains:  # its joints are written with those of the body that it carries
+        while i in chains:  # its joints are written with those of its child
             (i,) = model.children(i)
             body, placement = model.bodies[i - 1], placement @ model.bodies[i - 1].placement
             order.append(i)
@@ -147,7 +147,7 @@ def _nested(
 
 
 def steps_of(body: Body, owner: str, whole: bool = True) -> tuple[Step, ...]:
-    """The MJCF joints that make the joint of a body; a floating base is one of them if `whole`."""
+    """The MJCF joints that make up the joint of a body; a free joint stays one joint if `whole`."""
     joint = body.joint
     if joint.is_free and body.parent == 0 and whole:
         return (Step(FREE, None, tuple(range(joint.nq)), tuple(range(joint.nv))),)  # type: ignore[arg-type]
@@ -164,17 +164,17 @@ def steps_of(body: Body, owner: str, whole: bool = True) -> tuple[Step, ...]:
 
 
 def names_of(body: Body, steps: Sequence[Step]) -> list[str]:
-    """The names of the MJCF joints that make the joint of a body."""
+    """The names of the MJCF joints that make up the joint of a body."""
     return [body.joint_name] if len(steps) == 1 else parts_of(body.joint_name, len(steps))
 
 
 def leader(steps: Sequence[Step], k: int) -> int:
-    """The first step that has the coordinate of step k: another one if they are tied."""
+    """The first step with the coordinate of step k: an earlier one if they are tied."""
     return next(j for j, step in enumerate(steps) if step.positions == steps[k].positions)
 
 
 def _axis(step: Step, seen: Pose, owner: str) -> dict[str, str]:
-    """Axis and anchor of an MJCF joint, in the body that it is written in."""
+    """Axis and anchor of an MJCF joint in the body it is written to."""
     if step.axis is None:
         return {}
     anchor = floats(seen.p, owner)
@@ -183,7 +183,7 @@ def _axis(step: Step, seen: Pose, owner: str) -> dict[str, str]:
 
 
 def _inertial(body: Body, owner: str) -> list[str]:
-    """The inertia by principal axes and moments: MuJoCo rounds when it finds them itself."""
+    """The inertia as principal axes and moments: MuJoCo rounds when it computes them itself."""
     floats(body.inertia.parameters, owner)
     mass, (xx, yy, zz, xy, xz, yz) = float(body.inertia.mass), body.inertia.about_com
     moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float)
@@ -198,7 +198,7 @@ def _inertial(body: Body, owner: str) -> list[str]:
 
 
 def _drive(body: Body, step: Step, notes: Notes) -> dict[str, str]:
-    """What acts at one MJCF joint, in its own coordinate: `ratio` times that of the model."""
+    """The drive of one MJCF joint, in its own coordinate: `ratio` times that of the model."""
     out, what, ratio = {}, f"joint '{body.joint_name}'", step.ratio
     if body.joint.is_free:
         _check_free(body, what, notes)
@@ -237,12 +237,12 @@ def _drive(body: Body, step: Step, notes: Notes) -> dict[str, str]:
 
 
 def _check_free(body: Body, what: str, notes: Notes) -> None:
-    """Refuse what acts along the body's axes: MuJoCo moves a free body along those of the world."""
+    """Refuse drives along the body's axes: MuJoCo's free joint uses the axes of the world."""
     linear = slice(3, 6)
     if np.ptp(floats(body.damping[linear], what)) > 0.0:
         notes.cannot(
             f"the damping of {what}, which differs along its axes",
-            "that of each axis acts along the world's",
+            "each acts along a world axis instead",
             "make it the same along x, y and z",
         )  # fmt: skip
     for name in ("friction", "stiffness"):
@@ -255,7 +255,7 @@ def _check_free(body: Body, what: str, notes: Notes) -> None:
 
 
 def _custom(name: str, body: Body, step: Step) -> list[str]:
-    """Limits that MJCF has no words for, as custom numbers: it has none of speed, nor of balls."""
+    """Limits that MJCF cannot express, as custom numbers: speed limits, and limits of balls."""
     lines = []
     for field, none in Limits()._asdict().items():
         values = [float(getattr(body.limits, field)[k]) for k in step.velocities]
@@ -267,7 +267,7 @@ def _custom(name: str, body: Body, step: Step) -> list[str]:
 
 
 def _is_said(field: str, limits: Limits, step: Step) -> bool:
-    """Whether the MJCF joint itself holds a limit: a range that is not a point, a force that is not zero."""
+    """Whether the MJCF joint itself can hold a limit: a range that is not a point, a non-zero force."""
     if step.axis is None or field == "velocity":
         return False
     (k,) = step.velocities

@@ -1,9 +1,9 @@
-"""A `Model` as SDF: links, joints and frames with its names, and the shapes that touch.
+"""A `Model` as SDF: links, joints and frames with the names of the model, and its collision shapes.
 
-What SDF has no words for stands in elements and attributes with the prefix `kinetree:`, which other tools
-skip: how a floating base is called and placed, rotors, what differs between the coordinates of one joint, the
-order of bodies, what touches, and names that SDF does not take. A joint that SDF has not is written as the
-hinges and slides that it is made of, with massless links in between.
+What SDF cannot express is written to elements and attributes with the prefix `kinetree:`, which other tools
+skip: name and placement of a floating base, rotors, values that differ between the coordinates of one joint,
+the order of bodies, contact data, and names that SDF does not accept. A joint that SDF does not have is
+written as the hinges and slides it is made of, with massless links in between.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _FORCES = {"damping": "damping", "friction": "friction", "stiffness": "spring_st
 
 
 def write_sdf(model: Model) -> str:
-    """The SDF text of a model, which loads as the same model; ModelError for what SDF cannot say.
+    """The SDF text of a model, which loads as the same model; ModelError for what SDF cannot express.
 
-    The version is the lowest that has the words: 1.7, or 1.10 for screws, 1.11 for mimic joints.
+    The version is the lowest that suffices: 1.7, or 1.10 for screws, 1.11 for mimic joints.
     """
     check_names_and_masses(model, "SDF")
     return "\n".join(_Writer(model).lines()) + "\n"
@@ -59,7 +59,7 @@ class _Writer:
         taken = Names({"world", "__model__", "__root__"})
         self.bodies = {name: _claim(taken, name) for name in model.body_names}
         self.parts = {body.joint_name: self._split(body) for body in model.bodies}
-        self.links: dict[str, str] = {}  # of massless links between the parts of a joint
+        self.links: dict[str, str] = {}  # names of massless links between the parts of a joint
         every = [part.joint_name for parts in self.parts.values() for part in parts]
         self.joints = {name: _claim(taken, name, "_joint") for name in every}
         closures = (closure for loop in model.loops for closure in loop.closures)
@@ -111,12 +111,12 @@ class _Writer:
         return "1.10" if any(body.joint.type_name == "helical" for body in self.model.bodies) else "1.7"
 
     def _is_natural(self) -> bool:
-        """Whether bodies come as a reader finds them: floating ones first, then depth first."""
+        """Whether the bodies are in the order of a reader: floating ones first, then depth first."""
         roots = [body.joint.is_free for body in self.model.bodies if body.parent == 0]
         return is_depth_first(self.model) and roots == sorted(roots, reverse=True)
 
     def _split(self, body: Body) -> list[Body]:
-        """The joint of a body as joints that SDF has, each with a link of its own but the last."""
+        """The joint of a body as SDF joints, each with its own link except the last."""
         if body.joint.type_name in WRITTEN or (body.joint.is_free and body.parent == 0):
             return [body]
         try:
@@ -124,10 +124,10 @@ class _Writer:
         except ModelError:
             raise ModelError(
                 f"joint '{body.joint_name}' of model '{self.model.name}' is {body.joint.type_name}, which "
-                f"SDF has no word for ({', '.join(WRITTEN.values())}): save the model as JSON"
+                f"SDF does not have ({', '.join(WRITTEN.values())}): save the model as JSON"
             ) from None
         if body.mimic is not None or len({step.positions for step in steps}) < len(steps):
-            raise ModelError(f"joint '{body.joint_name}': SDF cannot tie the parts that it is made of")
+            raise ModelError(f"joint '{body.joint_name}': SDF cannot couple the parts that it is made of")
         parts = []
         for k, (name, step) in enumerate(zip(parts_of(body.joint_name, len(steps)), steps)):
             joint = Spherical() if step.axis is None else _STEPS[step.kind](step.axis)
@@ -150,7 +150,7 @@ class _Writer:
         return parts
 
     def _link(self, body: Body) -> Iterator[str]:
-        """A link, and before it the massless ones between the parts of its joint, with their poses."""
+        """A link, preceded by the massless links between the parts of its joint, with their poses."""
         parent = self._parent(body)
         place: Pose | None = body.placement
         for part in self.parts[body.joint_name][:-1]:
@@ -202,7 +202,7 @@ class _Writer:
         yield "</joint>"
 
     def _loop(self, closure: Any) -> Iterator[str]:
-        """A joint on a link that another one carries: what closes a loop."""
+        """A joint that closes a loop: a second joint on its child link."""
         kind = LOOPS.get(closure.joint.type_name) if isinstance(closure, JointClosure) else None
         if kind is None:
             raise ModelError(
@@ -211,8 +211,8 @@ class _Writer:
             )
         if not is_closed_at_zero(self.model, closure):
             raise ModelError(
-                "it is open where all joints are at their origin, and so SDF draws a robot: choose the "
-                "origins so that it is closed there, or save the model as MJCF or JSON"
+                "it is open with all joints at zero, the pose in which SDF defines a robot: choose the "
+                "zero positions so that it is closed there, or save the model as MJCF or JSON"
             )
         names = {0: "world"} | {i: self.bodies[name] for i, name in enumerate(self.model.body_names, 1)}
         ends, pose = (closure.body, closure.other), closure.other_placement
@@ -243,7 +243,7 @@ class _Writer:
             yield f"<mimic{attributes(joint=self.joints[joint], axis='axis')}>{inner}</mimic>"
 
     def _beside(self, part: Body, every: bool = False) -> dict[str, str]:
-        """What acts at a joint and has no place in an axis."""
+        """The joint data that an `<axis>` cannot hold."""
         found: dict[str, str] = {}
         ball = isinstance(part.joint, Spherical)
         if part.joint.nv > 1 and any(part.armature):
@@ -271,7 +271,7 @@ class _Writer:
 
 
 def _collisions(model: Model, body: str) -> Iterator[str]:
-    """The shapes of a body that SDF has words for; all of them stand in texts of our own as well."""
+    """The shapes of a body that SDF supports; all shapes are also written as texts of our own."""
     stiff = {point.geometry: point.stiffness for point in model.contact_points}
     for part in model.geometries:
         match part.shape.kind, part.shape.size if part.body == model.body_index(body) else ():
@@ -303,7 +303,7 @@ def inertial(inertia: Inertia) -> str:
 
 
 def _claim(names: Names, name: str, suffix: str = "") -> str:
-    """A name that nothing else in the model has, without what SDF keeps for itself."""
+    """A unique name in the model, without the character sequences that SDF reserves."""
     plain = name.replace(_SEPARATOR, "__")
     if plain.startswith("__") and plain.endswith("__"):
         plain = plain.strip("_") or "part"
@@ -311,7 +311,7 @@ def _claim(names: Names, name: str, suffix: str = "") -> str:
 
 
 def _true(label: str, name: str) -> dict[str, str]:
-    """The attribute for a name that SDF does not take."""
+    """The attribute for a name that SDF does not accept."""
     return {} if label == name else {NAME: name}
 
 
@@ -341,9 +341,9 @@ def _dynamics(values: dict[str, Any]) -> str:
 
 
 def _bound(x: Any, none: float = NO_LIMIT) -> str:
-    """A bound, with infinity as a number that every tool reads."""
+    """A bound, with infinity written as a number that every tool reads."""
     if none <= abs(x) < inf:
-        raise ModelError(f"the bound {x:g} would be read as no bound: give infinity, or save as JSON")
+        raise ModelError(f"the bound {x:g} would be read as no bound: use infinity, or save as JSON")
     return number(max(-none, min(none, x)))
 
 

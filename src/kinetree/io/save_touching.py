@@ -1,4 +1,4 @@
-"""What touches, as texts that files hold beside their own words: entries of `Model.to_dict`, as JSON."""
+"""Geometries, ground and pairs as extra texts in URDF, MJCF and SDF: entries of `Model.to_dict` as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kinetree.model.serialize import geometry_entry, ground_entry, pair_entry
 
 
 def touching_texts(model: Model) -> Iterator[tuple[str, str]]:
-    """(kind, text as XML) of geometries, ground and pairs, from which they are read again exactly."""
+    """(kind, XML-escaped text) of geometries, ground and pairs, from which they are restored exactly."""
     names = (WORLD, *model.body_names)
     for part in model.geometries:
         entry = geometry_entry(part, names[part.body], f"model '{model.name}'")

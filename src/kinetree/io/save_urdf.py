@@ -1,4 +1,4 @@
-"""A `Model` as URDF, where URDF has words for it."""
+"""A `Model` as URDF, if URDF can express it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from kinetree.spatial.pose import Pose
 
 LOOPS = ("fixed", "revolute", "prismatic", "planar")  # joints that may close a loop
 _GRAVITY = (0.0, 0.0, -9.81)
-_LONGEST = 240  # characters of a name that a made-up name may begin with
+_LONGEST = 240  # most characters of a name that a generated name begins with
 
 
 def write_urdf(model: Model) -> str:
     """The model as URDF text.
 
-    The world is a link "world"; frames are massless links on fixed joints. What URDF has no words for stands
-    in a `<kinetree>` element that other tools skip: gravity, springs, rotors, limits that differ between the
-    coordinates of one joint, the order of bodies where it is not depth first, and what touches. Loops are
-    written as in URDF+; tools that do not know `<loop>` leave them open.
+    The world is a link "world"; frames are massless links on fixed joints. What URDF cannot express is
+    written to a `<kinetree>` element that other tools skip: gravity, springs, rotors, limits that differ
+    between the coordinates of one joint, the order of bodies if it is not depth first, and contact data.
+    Loops are written as in URDF+; tools that do not know `<loop>` leave them open.
 
     Raises:
-        ModelError: a joint, a name or a number has no place in URDF; the message names it.
+        ModelError: URDF cannot express a joint, a name or a number; the message names it.
     """
     _check(model)
     joints = Names(model.joint_names)
@@ -65,7 +65,7 @@ def named(what: str, write: Any, *arguments: Any) -> list[str]:
 
 
 def _check(model: Model) -> None:
-    """Refuse what URDF cannot say."""
+    """Refuse what URDF cannot express."""
     for body in model.bodies:
         if body.joint.type_name not in WRITTEN:
             raise ModelError(
@@ -98,7 +98,7 @@ def _link(name: str, inertia: Inertia, touching: list[str]) -> Iterator[str]:
 
 
 def collisions(model: Model, body: int) -> list[str]:
-    """The shapes of a body that URDF has words for."""
+    """The shapes of a body that URDF supports."""
     lines = []
     for part in model.geometries:
         match part.shape.kind, part.shape.size if part.body == body else ():
@@ -153,10 +153,10 @@ def _joint(body: Body, model: Model) -> Iterator[str]:
 
 
 def _bounds(values: tuple[Any, ...]) -> str:
-    """Bounds, with infinity as a number that every tool reads."""
+    """Bounds, with infinity written as a number that every tool reads."""
     for x in values:
         if UNBOUNDED <= abs(x) < inf:
-            raise ModelError(f"the bound {x:g} would be read as no bound: give infinity, or save as JSON")
+            raise ModelError(f"the bound {x:g} would be read as no bound: use infinity, or save as JSON")
     return numbers(max(-UNBOUNDED, min(UNBOUNDED, x)) for x in _shortest(values))
 
 
@@ -179,7 +179,7 @@ def _loop(closure: JointClosure, model: Model) -> Iterator[str]:
 
 
 def _extension(model: Model) -> Iterator[str]:
-    """What URDF has no words for, in an element of our own."""
+    """What URDF cannot express, in an element of our own."""
     inner: list[str] = []
     said = dict(hints(model))
     for body in model.bodies:
@@ -195,7 +195,7 @@ def _extension(model: Model) -> Iterator[str]:
 
 
 def _joint_extension(body: Body, said: dict[str, str]) -> Iterator[str]:
-    """Springs, the limits of joints with several coordinates, and what is said of joints of loops."""
+    """Springs, limits of joints with several coordinates, and data of joints in loops."""
     named = dict(said)
     if any(body.stiffness):
         named["stiffness"] = numbers(_shortest(body.stiffness))
@@ -209,7 +209,7 @@ def _joint_extension(body: Body, said: dict[str, str]) -> Iterator[str]:
 
 
 def rotor_lines(rotor: Rotor, tag: str = "rotor") -> Iterator[str]:
-    """The lines of an element that holds all of a rotor."""
+    """The lines of an element with all data of a rotor."""
     yield f"<{tag}{attributes(joint=rotor.joint, ratio=numbers(rotor.ratio))}>"
     yield f"  {origin(rotor.placement)}"
     yield f'  <axis xyz="{numbers(rotor.axis)}"/>'
@@ -218,7 +218,7 @@ def rotor_lines(rotor: Rotor, tag: str = "rotor") -> Iterator[str]:
 
 
 def is_depth_first(model: Model) -> bool:
-    """Whether every body comes after its parent or after all that its elder sibling carries."""
+    """Whether every body directly follows its parent or the subtree of its previous sibling."""
     path: list[int] = []
     for i, body in enumerate(model.bodies, 1):
         while path and path[-1] != body.parent:
@@ -238,5 +238,5 @@ def origin(pose: Pose) -> str:
 
 
 def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """One number where all are the same."""
+    """One number if all are equal."""
     return values[:1] if len(set(values)) == 1 else values

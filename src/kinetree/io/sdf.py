@@ -1,7 +1,7 @@
 """SDF -> `Description`: the models of a document or of its world, in one tree.
 
-A model floats unless a joint fixes it to the world. Names are those of the file, with those of the models
-around them in front ("gripper::finger"), except for that of the only model.
+A model floats unless a joint fixes it to the world. Names are those of the file, prefixed with the names of
+the enclosing models ("gripper::finger"), except for that of a single top-level model.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from kinetree.model.parts import Mimic
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
-GRAVITY = (0.0, 0.0, -9.8)  # of a world that says nothing
+GRAVITY = (0.0, 0.0, -9.8)  # default of a world
 _PARALLEL = 1e-6
 
 
 def read_sdf(document: Document, log: Log) -> Description:
-    """The robot that an `<sdf>` element describes; everything odd about it goes to `log`."""
+    """The robot described by an `<sdf>` element; findings go to `log`."""
     root = document.root
     robot = Description("robot", root.file, "sdf", document=root)
     worlds = list(root.all("world"))
@@ -127,7 +127,7 @@ class _Reader:
             self.bases.append((name, base))
 
     def _welds(self) -> list[Connection]:
-        """What stands still: the links of static models."""
+        """Welds of the links of static models."""
         found = []
         still = [key for key in self.spec.links if self.frames.nodes[key].scope.static]
         names = Names(each.joint.name for each in self.connections.values())
@@ -140,7 +140,7 @@ class _Reader:
             self.robot.gravity = (0.0, 0.0, 0.0)
         elif weightless:
             where = self.frames.nodes[weightless[0]].element.where
-            problem = f"gravity is off for {len(weightless)} links, which is not modelled: it acts on all"
+            problem = f"gravity is off for {len(weightless)} links: not modelled, it acts on all links"
             self.log.add("unsupported", where, problem)
         return found
 
@@ -149,7 +149,7 @@ class _Reader:
         return not node.scope.static and not flag_in(node.element, "gravity", True)
 
     def _end(self, node: Node, tag: str) -> tuple[str, str] | None:
-        """The key of the link at one end of a joint, and that of the frame that was named."""
+        """The key of the link at one end of a joint, and that of the named frame."""
         name = text_in(node.element, tag)
         if not name:
             self.log.add("element-missing", node.element.where, f"the joint has no <{tag}>")
@@ -166,7 +166,7 @@ class _Reader:
         return None if body is None else (body, frame)
 
     def _add_joint(self, key: str, node: Node, name: str, apart: bool) -> None:
-        """Read a joint; one whose axes take part in a mimic of their own becomes two in a row."""
+        """Read a joint; one whose axes are mimicked or mimic individually becomes two in a row."""
         log, frames = self.log, self.frames
         joint = read_joint(name, node, key, frames, log)
         parent, child = self._end(node, "parent"), self._end(node, "child")
@@ -188,7 +188,7 @@ class _Reader:
             self.connections[key, AXES[0]] = connection
 
     def _split(self, key: str, whole: Connection) -> None:
-        """Two hinges with a massless link in between, for axes that follow or lead one by one."""
+        """Two hinges with a massless link in between, for axes that follow or lead individually."""
         joint, motion = whole.joint, whole.joint.motion
         assert isinstance(motion, Universal)
         middle = f"{joint.child}@{joint.name}"
@@ -205,7 +205,7 @@ class _Reader:
             self.connections[key, tag] = Connection(part, whole.anchor, whole.last)
 
     def _in_parts(self) -> set[str]:
-        """The keys of joints of which a single axis follows or leads."""
+        """The keys of joints with a single axis that follows or leads."""
         found: set[str] = set()
         for key in self.spec.joints:
             node = self.frames.nodes[key]
@@ -222,7 +222,7 @@ class _Reader:
             if own is None:
                 continue
             if other is None:
-                unknown = self._label(node.scope.prefix + follow.joint)  # which is said with the tree
+                unknown = self._label(node.scope.prefix + follow.joint)  # reported with the tree
                 own.joint.mimic = Mimic(unknown)
                 continue
             if own.joint.is_fixed:
@@ -232,7 +232,7 @@ class _Reader:
             own.joint.mimic = Mimic(other.joint.name, follow.multiplier, follow.offset)
 
     def _add_gear(self, key: str, node: Node) -> None:
-        """A gearbox ties the hinges on which two links turn against a third one.
+        """A gearbox couples the hinges of two links on a third one.
 
         theta_2 = -ratio theta_1, where theta_1 is the angle of the parent, theta_2 that of the child.
         """
@@ -253,7 +253,7 @@ class _Reader:
             signs.append(sign)
         if not all(signs) or ends[1].joint.mimic is not None or ends[0] is ends[1]:
             problem = (
-                "the gear ratio is not modelled: its axes are not those of the hinges, or these are tied"
+                "the gear ratio is not modelled: its axes are not those of the hinges, or these are coupled"
             )
             self.log.add("unsupported", element.where, problem)
             return
@@ -269,7 +269,7 @@ class _Reader:
         return None
 
     def _sign(self, hinge: Connection, axis: tuple, gear: str, body: str) -> int:
-        """1 or -1 if the link turns about the axis of the gear as its hinge does, or against it; else 0."""
+        """1 or -1 if the gear axis is along or against that of the hinge as seen by the link; otherwise 0."""
         assert isinstance(hinge.joint.motion, Revolute)
         world = mat_vec(self.frames.relative(WORLD, gear).R, axis)
         home = self.homes.get(hinge.joint.child, HERE)
@@ -281,7 +281,7 @@ class _Reader:
         return forward if along > 0 else -forward
 
     def _add_frames(self) -> None:
-        """Every `<frame>` is a place on the link that it is attached to."""
+        """Every `<frame>` becomes a frame on the link it is attached to."""
         names = Names(self.robot.links)
         for key in self.spec.marks:
             body = self.frames.body(key)
@@ -294,7 +294,7 @@ class _Reader:
             self.robot.frames.append(frame)
 
     def _add_extensions(self) -> None:
-        """What `kt.save` wrote beside: floating bases, the order of bodies, exact rotors."""
+        """Read the extensions written by `kt.save`: floating bases, the order of bodies, exact rotors."""
         robot, log = self.robot, self.log
         for link, element in self.bases:
             joint = next((j for j in robot.joints.values() if j.child == link and j.parent == WORLD), None)

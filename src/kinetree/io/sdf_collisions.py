@@ -1,4 +1,4 @@
-"""The `<collision>` elements of SDF: shapes, `<surface>`, and the planes and heights that are the ground."""
+"""The `<collision>` elements of SDF: shapes, `<surface>`, and the plane that is the ground."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kinetree.model.shapes import Shape
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
-_FRICTION, _STIFFNESS, _DAMPING = 1.0, 1e12, 1.0  # what SDF means where it says nothing
+_FRICTION, _STIFFNESS, _DAMPING = 1.0, 1e12, 1.0  # defaults of SDF
 _GROUNDS = ("plane", "heightmap")
 
 
 def read_sdf_collisions(found: Collisions, root: Element) -> None:
-    """Read the collisions of all links; those that we wrote ourselves, if there are any."""
+    """Read the collisions of all links, or what `save` wrote if present."""
     ours = [e for e in root.walk() if e.tag.startswith(CUSTOM)]
     texts = [[(e, e.text) for e in ours if e.tag == CUSTOM + tag] for tag in (GEOMETRY, GROUND, PAIR)]
     if found.restore(*texts):
@@ -57,7 +57,7 @@ def _shape(found: Collisions, element: Element) -> Shape | None:
 
 
 def _surface(found: Collisions, collision: Element) -> dict[str, Any]:
-    """Friction and stiffness of ODE's words, which all simulators of SDF read."""
+    """Friction and stiffness from the ODE elements, which all SDF simulators read."""
     contact: dict[str, Any] = {"friction": _FRICTION}
     surface, unheard = collision.find("surface"), Log()
     ode = _inside(surface, "friction", "ode")
@@ -78,7 +78,7 @@ def _surface(found: Collisions, collision: Element) -> dict[str, Any]:
 
 
 def _bits(text: str) -> int:
-    """A mask of bits, decimal or as 0x..; all of them if it is neither."""
+    """A bit mask, decimal or as 0x..; all bits if it is neither."""
     try:
         return int(text.strip(), 0) & 0xFFFF
     except ValueError:
@@ -92,11 +92,11 @@ def _inside(element: Element | None, *tags: str) -> Element | None:
 
 
 def _read_ground(found: Collisions, link: Link, element: Element, placement: Pose) -> None:
-    """A plane that does not move is the ground."""
+    """A fixed plane becomes the ground."""
     robot = found.robot
     weld = next((j for j in robot.joints.values() if j.child == link.name and j.parent == "world"), None)
     if element.tag != "plane" or weld is None or not weld.is_fixed:
-        found.note("contact-shape", element.where, f"a <{element.tag}>, of which only fixed planes are read")
+        found.note("contact-shape", element.where, f"a <{element.tag}>: only fixed planes are read")
         return
     if robot.ground is not None:
         found.note("contact-shape", element.where, "a second plane: the first one is the ground")

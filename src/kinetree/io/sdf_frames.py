@@ -1,6 +1,6 @@
 """The frames of an SDF document: links, joints, models and `<frame>`s, each placed relative to another.
 
-A frame is known by its key, the names of the models around it and its own: "arm::gripper::finger". A scope
+The key of a frame consists of the names of its enclosing models and its own: "arm::gripper::finger". A scope
 is where names are looked up: the world, or a model.
 """
 
@@ -20,18 +20,18 @@ from kinetree.spatial.pose import Pose
 
 MODEL, ROOT = "__model__", "__root__"
 SEPARATOR = "::"
-_STEPS = 5_000_000  # from frame to frame, on the way between all pairs that are asked for
+_STEPS = 5_000_000  # most steps from frame to frame, over all queries
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where names are looked up, and what `__model__` means there."""
 
-    prefix: str = ""  # of the keys of what stands in it
-    frames: tuple[str, ...] = (WORLD,)  # of the model, and of the one that it is merged into
+    prefix: str = ""  # of the keys in this scope
+    frames: tuple[str, ...] = (WORLD,)  # the frame of the model, and of the one it is merged into
     version: float = 1.12
     static: bool = False
-    files: tuple[Path, ...] = ()  # that include each other on the way here
+    files: tuple[Path, ...] = ()  # the chain of including files
 
     @property
     def frame(self) -> str:
@@ -40,7 +40,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Node:
-    """One frame: where it stands in the file, the frame it is placed in, and the frame it moves with."""
+    """One frame: its element in the file, the frame it is placed in, and the frame it moves with."""
 
     element: Element
     scope: Scope
@@ -65,7 +65,7 @@ class Frames:
         self._steps = 0
 
     def add(self, key: str, node: Node) -> str:
-        """Add a frame; returns its key, which is another one if a frame of another kind has the name."""
+        """Add a frame; return its key, which differs from `key` if the name is taken."""
         twin = self.nodes.get(key)
         while key in self.nodes:
             key += f"_{node.element.tag}"
@@ -76,7 +76,7 @@ class Frames:
         return key
 
     def find(self, scope: Scope, name: str) -> str | None:
-        """The key of what a name means in a scope; None if it means nothing."""
+        """The key of the frame that a name refers to in a scope; None if there is none."""
         if name in (WORLD, ROOT):
             return WORLD
         if name in ("", MODEL):
@@ -85,7 +85,7 @@ class Frames:
         return key if key in self.nodes else None
 
     def named(self, scope: Scope, name: str, element: Element, what: str) -> str | None:
-        """The key of what a name means in a scope, with an error where it means nothing."""
+        """Like `find`, but records an error if there is none."""
         key = self.find(scope, name)
         if key is None:
             start = len(scope.prefix)
@@ -95,7 +95,7 @@ class Frames:
         return key
 
     def body(self, key: str) -> str | None:
-        """The key of the link, or the world, that a frame moves with; None if it leads nowhere."""
+        """The key of the link, or the world, that a frame moves with; None if there is none."""
         seen: set[str] = set()
         while key != WORLD:
             node = self.nodes[key]
@@ -104,14 +104,14 @@ class Frames:
             found = self._carrier(key, node)
             if found is None or key in seen:
                 if key in seen:
-                    self.log.add("value", node.element.where, "frames are attached to each other in a circle")
+                    self.log.add("value", node.element.where, "frames are attached to each other in a cycle")
                 return None
             seen.add(key)
             key = found
         return WORLD
 
     def _carrier(self, key: str, node: Node) -> str | None:
-        """What a joint, a model or a frame is fixed to."""
+        """The frame that a joint, a model or a frame is fixed to."""
         if node.inside is None:
             return self.named(node.scope, node.fixed_to or "", node.element, "attached_to")
         if node.static or node.inside.static:
@@ -121,10 +121,10 @@ class Frames:
         return self.first.get(key) or self.first_model.get(key)
 
     def settle(self, models: Iterable[str]) -> None:
-        """Find what every frame is placed in, and where placement frames put models, inner ones first."""
+        """Resolve the reference frame of every frame, and the placement frames of models, inner first."""
         for key, node in self.nodes.items():
             if node.element.tag == "joint" and not node.relative_to:
-                found = self.find(node.scope, node.fixed_to or "")  # unknown children are said with the joint
+                found = self.find(node.scope, node.fixed_to or "")  # unknown ones: see the joint
             else:
                 found = self.named(node.scope, node.relative_to, node.element, "relative_to")
             self._anchors[key] = node.scope.frame if found is None else found
@@ -139,7 +139,7 @@ class Frames:
                 node.pose = node.pose @ self.relative(key, inner).inverse()
 
     def _depth(self, key: str) -> None:
-        """Count the frames between a frame and the world."""
+        """Compute the number of frames between a frame and the world."""
         path: list[str] = []
         while key not in self._depths:
             self._depths[key] = -1
@@ -147,15 +147,15 @@ class Frames:
             key = self._anchors[key]
         if self._depths[key] < 0:
             element = self.nodes[key].element
-            refuse("value", element.where, "frames are placed relative to each other in a circle")
+            refuse("value", element.where, "frames are placed relative to each other in a cycle")
         depth = self._depths[key]
         for step in reversed(path):
             depth += 1
             self._depths[step] = depth
 
     def relative(self, a: str, b: str) -> Pose:
-        """The pose of frame b in frame a, by the shortest way between them."""
-        to_a, to_b = HERE, HERE  # poses of a and b in what they have been followed up to
+        """The pose of frame b in frame a, along the shortest path between them."""
+        to_a, to_b = HERE, HERE  # poses of the given frames in the current a and b
         while a != b:
             self._steps += 1
             if self._steps > _STEPS:

@@ -1,4 +1,4 @@
-"""Inertias in SDF: the `<inertial>` element, and the masses of collision shapes where it says auto."""
+"""Inertias in SDF: the `<inertial>` element, and the masses of collision shapes if it is auto."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Matrix, mat_mul, scale, transpose
 
 _DENSITY = 1000.0
-_UNIT = 1.0  # kg and kg m^2: what SDF gives a link that says nothing
+_UNIT = 1.0  # kg and kg m^2: SDF's defaults
 _MASSLESS = ("plane", "heightmap", "image", "empty")
 
 
@@ -28,8 +28,8 @@ def read_inertia(
     """The inertia of a link in its own frame.
 
     Args:
-        static: it does not move, and what it says of its inertia has no effect.
-        placed: the pose in the link of a part of it.
+        static: the link does not move, so its inertia has no effect.
+        placed: returns the pose of a part in the link.
     """
     inertial = link.find("inertial")
     if inertial is None:
@@ -61,7 +61,7 @@ def _moments(element: Element | None, where: Where, log: Log) -> Matrix:
 def _from_shapes(
     link: Element, inertial: Element, placed: Callable[[Element], Pose], reach: Reach, log: Log
 ) -> Inertia:
-    """The sum over the collision shapes, each with its own density; scaled to the mass if that is given."""
+    """The sum over the collision shapes, each with its own density, scaled to the mass if that is given."""
     density = number_in(inertial, "density", _DENSITY, log)
     total = Inertia.zero()
     for collision in link.all("collision"):
@@ -76,7 +76,7 @@ def _from_shapes(
             if inertia is not None:
                 total = total + inertia.congruence(placed(collision).transform())
     if not total.mass:
-        log.add("inertia-default", link.where, "auto inertia, and no shape that has a mass")
+        log.add("inertia-default", link.where, "auto inertia, but no shape has mass")
         return Inertia(_UNIT, inertia=(_UNIT,) * 3)
     if inertial.find("mass") is None:
         return total
@@ -105,7 +105,7 @@ def _mesh_inertia(shape: Element, density: float, link: Element, reach: Reach, l
     uri = text_in(shape, "uri")
     try:
         if shape.tag != "mesh" or shape.find("submesh") is not None:
-            raise MeshError("such shapes are not integrated")
+            raise MeshError("such shapes are not supported")
         whole = mesh_bulk(uri, vector_in(shape, "scale", (1.0, 1.0, 1.0), log), shape.where, reach, log)
     except MeshError as error:
         problem = f"{link.label}: the mass of <{shape.tag}> {shorten(uri)!r} is not known: {error}"
@@ -115,7 +115,7 @@ def _mesh_inertia(shape: Element, density: float, link: Element, reach: Reach, l
 
 
 def size_of(shape: Element, log: Log) -> tuple[str, tuple[float, ...]] | None:
-    """Kind and half sizes of a primitive, as for MJCF; None for anything else."""
+    """Kind and half sizes of a primitive, as in MJCF; None for anything else."""
     match shape.tag:
         case "box":
             return "box", tuple(x / 2 for x in vector_in(shape, "size", (1.0, 1.0, 1.0), log))
@@ -131,7 +131,7 @@ def size_of(shape: Element, log: Log) -> tuple[str, tuple[float, ...]] | None:
 
 
 def cone(density: float, radius: float, half: float) -> Inertia:
-    """A cone with its tip up and the origin half way; its centre of mass is a quarter up from the base."""
+    """A cone, tip up, with the origin at half height; its centre of mass is at a quarter of the height."""
     height = 2 * half
     mass = density * pi * radius**2 * height / 3
     across = mass * (3 / 20 * radius**2 + 3 / 80 * height**2)

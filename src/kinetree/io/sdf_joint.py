@@ -1,4 +1,4 @@
-"""The joints of SDF: type, axes, limits, dynamics, and what ties them to each other."""
+"""The joints of SDF: type, axes, limits, dynamics and couplings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kinetree.joints import Joint as Motion
 from kinetree.model import Limits
 from kinetree.spatial.vector import Vector, cross, mat_vec
 
-TYPES: dict[str, tuple[type[Motion], int]] = {  # and how many axes they have
+TYPES: dict[str, tuple[type[Motion], int]] = {  # with the number of axes
     "fixed": (Fixed, 0),
     "revolute": (Revolute, 1),
     "continuous": (Revolute, 1),
@@ -28,14 +28,14 @@ TYPES: dict[str, tuple[type[Motion], int]] = {  # and how many axes they have
     "ball": (Spherical, 0),
 }
 GEARBOX = "gearbox"
-DRIVE = "kinetree:drive"  # what SDF has no words for, as attributes
+DRIVE = "kinetree:drive"  # data that SDF cannot express, as attributes
 AXES = ("axis", "axis2")
 _Z: Vector = (0.0, 0.0, 1.0)
-_OLD = 1.045  # versions before 1.5 give axes in the frame of the model
+_OLD = 1.045  # versions up to 1.4 give axes in the frame of the model
 
 
 class Axis(NamedTuple):
-    """What an `<axis>` says: a unit vector in the frame of the joint, limits, and forces."""
+    """The content of an `<axis>`: a unit vector in the frame of the joint, limits and forces."""
 
     direction: Vector
     limits: Limits
@@ -88,7 +88,7 @@ def _limits(limit: Element | None, element: Element, log: Log) -> Limits:
     kind = (element.get("type") or "").lower()
     if limit is None:
         if kind in ("revolute", "prismatic"):
-            log.add("limits-missing", element.where, "an <axis> without <limit>")
+            log.add("limits-missing", element.where, "an <axis> has no <limit>")
         return Limits()
     lower, upper = bound_in(limit, "lower", -inf, log), bound_in(limit, "upper", inf, log)
     if kind == "continuous":
@@ -98,11 +98,11 @@ def _limits(limit: Element | None, element: Element, log: Log) -> Limits:
         repaired = log.repairable("limits-swapped", element.where, problem, "limits exchanged")
         lower, upper = (upper, lower) if repaired else (-inf, inf)
     speed, effort = (bound_in(limit, name, inf, log) for name in ("velocity", "effort"))
-    return Limits(lower, upper, *(inf if x < 0 else x for x in (speed, effort)))  # negative: none
+    return Limits(lower, upper, *(inf if x < 0 else x for x in (speed, effort)))  # negative: no limit
 
 
 def read_joint(name: str, node: Node, key: str, frames: Frames, log: Log) -> Joint | None:
-    """The joint of an element, without its ends; None where it cannot be one."""
+    """The joint in an element, without its ends; None if it is invalid."""
     element = node.element
     kind = (element.get("type") or "").lower()
     if kind not in TYPES:
@@ -118,7 +118,7 @@ def read_joint(name: str, node: Node, key: str, frames: Frames, log: Log) -> Joi
     for tag in AXES[:count]:
         found = element.find(tag)
         if found is None:
-            log.add("axis-missing", element.where, f"a {kind} joint without <{tag}>")
+            log.add("axis-missing", element.where, f"a {kind} joint has no <{tag}>")
             found = Element(tag, {}, element.file, element.line)
             found.children.append(Element("xyz", {}, element.file, element.line))
         axes.append(read_axis(found, node, key, frames, log))
@@ -151,8 +151,8 @@ def _motion(kind: str, motion: type[Motion], directions: list[Vector], element: 
 def _pitch(element: Element, log: Log) -> float:
     """Metres per radian of a screw.
 
-    `screw_thread_pitch` is in metres a turn, right-handed. `thread_pitch`, which it replaces, is in radians a
-    metre, left-handed.
+    `screw_thread_pitch` is in metres per turn, right-handed. `thread_pitch`, which it replaces, is in radians
+    per metre, left-handed.
     """
     pitch = number_in(element, "screw_thread_pitch", 0.0, log)
     if element.find("screw_thread_pitch") is not None:
@@ -160,13 +160,13 @@ def _pitch(element: Element, log: Log) -> float:
     old = number_in(element, "thread_pitch", 0.0, log)
     if element.find("thread_pitch") is not None and old:
         return -1 / old
-    problem = "a screw joint needs a <screw_thread_pitch> in metres a turn"
+    problem = "a screw joint needs a <screw_thread_pitch> in metres per turn"
     log.add("element-missing", element.where, problem)
     return 0.0
 
 
 def _read_ball(joint: Joint, element: Element, log: Log) -> None:
-    """Damping and friction of a ball, which stand in an axis that means nothing else."""
+    """Damping and friction of a ball joint, stored in an otherwise unused axis."""
     axis = element.find("axis")
     dynamics = None if axis is None else axis.find("dynamics")
     if dynamics is None or joint.is_fixed:
@@ -193,12 +193,12 @@ def _read_rotor_inertia(joint: Joint, element: Element, log: Log) -> None:
         problem = f"armature {ratio:g}^2 x {inertia:g} = {joint.armature:g}"
         log.add("rotor-reflected", element.where, problem)
     elif inertia:
-        problem = "the rotor drives a joint that has not one degree of freedom"
+        problem = "the rotor drives a joint that does not have one degree of freedom"
         log.add("rotor-incomplete", element.where, problem)
 
 
 def extend(joint: Joint, element: Element | None, log: Log) -> None:
-    """Take what `<kinetree:drive>` says: what acts by coordinate, as `kt.save` writes it."""
+    """Read `<kinetree:drive>`, written by `kt.save`: drive data per coordinate."""
     if element is None:
         return
     nq, nv = joint.motion.nq, joint.motion.nv
@@ -214,7 +214,7 @@ def extend(joint: Joint, element: Element | None, log: Log) -> None:
 
 
 class Follow(NamedTuple):
-    """A `<mimic>`: which axis of which joint is followed, and how."""
+    """A `<mimic>`: the axis of the joint that is followed, and the relation."""
 
     element: Element
     axis: str  # the follower's own
@@ -248,7 +248,7 @@ def gear_ratio(element: Element, log: Log) -> float:
 
 
 def is_last(element: Element) -> bool:
-    """Whether the joint is the one to cut in a loop."""
+    """Whether a loop should be cut at this joint."""
     physics = element.find("physics")
     simbody = None if physics is None else physics.find("simbody")
     return simbody is not None and flag_in(simbody, "must_be_loop_joint")

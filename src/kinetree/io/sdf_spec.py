@@ -14,9 +14,9 @@ from kinetree.io.sdf_frames import SEPARATOR, Frames, Node, Scope
 from kinetree.io.sdf_values import flag_in, pose_in, text_in, version_of
 from kinetree.io.xml import LIMITS, Element, read_xml
 
-_DEEPEST = 50  # files that include files
+_DEEPEST = 50  # deepest nesting of included files
 _FILES = 200
-_INCLUDES = 5_000  # models that are included, the same one counted each time
+_INCLUDES = 5_000  # most included models, repeated ones counted each time
 _LATEST = 1.12
 _OLDEST = 1.06
 
@@ -32,7 +32,7 @@ class Spec:
         self.marks: list[str] = []
         self.models: list[str] = []
         self.top: list[str] = []
-        self.elements: list[Element] = [root]  # every element that was read, for the check of words
+        self.elements: list[Element] = [root]  # every element that was read, for the vocabulary check
         self._parsed: dict[Path, Element] = {}
         self._located: dict[str, Path | None] = {}
         self._includes = 0
@@ -41,7 +41,7 @@ class Spec:
     def read(self, container: Element, version: float, file: Path | None) -> None:
         """Read a `<world>`, or the models of an `<sdf>`, with an explicit stack."""
         if not _OLDEST <= version <= _LATEST:
-            problem = f"version {container.get('version') or ''}: read like the nearest of 1.6 to 1.12"
+            problem = f"version {container.get('version') or ''}: read as the nearest of 1.6 to 1.12"
             self.log.add("ignored", container.where, problem)
         world = Scope(version=version, files=() if file is None else (file,))
         stack = [(child, world) for child in reversed(container.children)]
@@ -49,7 +49,7 @@ class Spec:
             element, scope = stack.pop()
             self.elements.append(element)
             if len(self.elements) > LIMITS.elements:
-                refuse("xml-limit", element.where, f"included models have more than {LIMITS.elements} parts")
+                refuse("xml-limit", element.where, f"included models exceed {LIMITS.elements} elements")
             match element.tag:
                 case "link":
                     self._add_link(element, scope)
@@ -62,7 +62,7 @@ class Spec:
         self.frames.settle(reversed(self.models))
 
     def _name(self, element: Element, given: str | None, what: str) -> str | None:
-        """A name that can be used in references; None if there is none."""
+        """A valid name, repaired if need be; None if there is none."""
         if not given:
             self.log.add("attribute-missing", element.where, f"a {what} needs a name")
             return None
@@ -99,7 +99,7 @@ class Spec:
         self.marks.append(self.frames.add(scope.prefix + name, node))
 
     def _open(self, element: Element, scope: Scope) -> Iterator[tuple[Element, Scope]]:
-        """What stands in a model, or in the model that an `<include>` brings, with its scope."""
+        """The content of a model, or of the model that an `<include>` names, with its scope."""
         by: Element | None = None
         if element.tag == "include":
             by = element
@@ -136,7 +136,7 @@ class Spec:
             yield child, node.inside
 
     def _included(self, element: Element, scope: Scope) -> tuple[Element, Scope] | None:
-        """The model that an `<include>` names, and the scope around it as seen from its file."""
+        """The model that an `<include>` names, and its enclosing scope as seen from its file."""
         uri = text_in(element, "uri")
         self._includes += 1
         if self._includes > _INCLUDES:
@@ -147,46 +147,47 @@ class Spec:
         if path is None:
             return None
         if path in scope.files or len(scope.files) > _DEEPEST:
-            refuse("include", element.where, f"{shorten(uri)!r} includes itself, or is included too deeply")
+            refuse("include", element.where, f"{shorten(uri)!r} includes itself, or is nested too deeply")
         root = self._parse(path, element)
         models = [root] if root.tag == "model" else list(root.all("model"))
         if root.tag not in ("sdf", "model") or len(models) != 1:
             what = f"<{root.tag[:40]}>" if root.tag != "sdf" else f"{len(models)} models"
             light = root.tag == "sdf" and any(root.all("light", "actor"))
-            rule, remedy = ("ignored", "") if light else ("include", "Include an SDF file of one model.")
+            rule, remedy = ("ignored", "") if light else ("include", "Include an SDF file with one model.")
             self.log.add(rule, element.where, f"{shorten(uri)!r} holds {what}", remedy)
             return None
         version = version_of(root, self.log)
         return models[0], replace(scope, version=version, files=(*scope.files, path))
 
     def _locate(self, element: Element, uri: str) -> Path | None:
-        """The file that a reference leads to, inside of the allowed directories."""
+        """The file that a reference leads to, inside the allowed directories."""
         if not uri or not self.reach.roots:
             problem = "<include> has no <uri>" if not uri else "a text has no directory to include from"
             self.log.add("include", element.where, problem, "Load the model from its file.")
             return None
         if uri.startswith(("http:", "https:")):
             problem = f"{shorten(uri)!r} is on another computer, and nothing is fetched"
-            self.log.add("include", element.where, problem, "Keep a copy beside the file.")
+            self.log.add("include", element.where, problem, "Keep a copy next to the file.")
             return None
         inside = self._inside(uri)
         for path in inside:
             found = _model_file(path) if path.is_dir() else path
             if found is not None and found.is_file():
                 return found
-        problem = f"there is no model {shorten(uri)!r}" if inside else f"{shorten(uri)!r} lies outside"
+        outside = f"{shorten(uri)!r} lies outside the allowed folders"
+        problem = f"there is no model {shorten(uri)!r}" if inside else outside
         remedy = "Keep included models below the folder of the file, or give include_dirs=."
         self.log.add("include", element.where, problem, remedy)
         return None
 
     def _inside(self, uri: str) -> list[Path]:
-        """Where a model may lie; `model://` looks beside the file as well as in the allowed folders."""
+        """Where a model may be; `model://` looks next to the file and in the allowed folders."""
         scheme, separator, rest = uri.partition("://")
         beside = self.reach.part(rest) if separator and scheme == "model" else []
         return list(dict.fromkeys((*self.reach.mesh(uri), *beside)))
 
     def _parse(self, path: Path, element: Element) -> Element:
-        """The root element of a file, which is read once."""
+        """The root element of a file; each file is read once."""
         if path not in self._parsed:
             content = read_bytes(path)
             self._size += len(content)

@@ -1,4 +1,4 @@
-"""Values of SDF, which are texts of elements: words, switches, numbers and poses."""
+"""Values of SDF, which are texts of elements: words, booleans, numbers and poses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetree.io.report import Log
 from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
 
-NO_LIMIT = 1e16  # bounds from here on mean "without bound"
+NO_LIMIT = 1e16  # bounds from here on mean "unbounded"
 _FORMATS = ("euler_rpy", "quat_xyzw")
 _TRUE = ("true", "1")
 _ANGLES = 6
@@ -24,7 +24,7 @@ def text_in(parent: Element, tag: str) -> str:
 
 
 def flag_in(parent: Element, tag: str, default: bool = False) -> bool:
-    """A switch: "true" or "1"."""
+    """A boolean: "true" or "1" is True."""
     text = text_in(parent, tag).lower()
     return text in _TRUE if text else default
 
@@ -32,7 +32,7 @@ def flag_in(parent: Element, tag: str, default: bool = False) -> bool:
 def vector_in(
     parent: Element, tag: str, default: tuple[float, ...], log: Log, infinite: bool = False
 ) -> tuple[float, ...]:
-    """The numbers of a child; `default`, which says how many, where there is none."""
+    """The numbers in a child element, or `default` if it is absent; `default` also gives their count."""
     child = parent.find(tag)
     if child is None or not child.text.strip():
         return default
@@ -44,7 +44,7 @@ def number_in(parent: Element, tag: str, default: float, log: Log, infinite: boo
 
 
 def bound_in(parent: Element, tag: str, default: float, log: Log) -> float:
-    """A number, infinite where it is as large as the bounds that mean none."""
+    """A bound; infinite from `NO_LIMIT` on."""
     x = number_in(parent, tag, default, log, infinite=True)
     return x if abs(x) < NO_LIMIT else copysign(inf, x)
 

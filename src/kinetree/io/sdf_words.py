@@ -1,7 +1,7 @@
-"""The words of SDF, 1.6 to 1.12: what is read, what acts and is not modelled, what has no part in the motion.
+"""The vocabulary of SDF 1.6 to 1.12: what is read, what affects the motion but is not modelled, and the rest.
 
-In an entry, `@name` is an attribute and any other word an element. What stands inside of an idle element is
-not looked at.
+In an entry, `@name` is an attribute and any other word an element. The content of an idle element is not
+checked.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _EXTENSIONS = (
 
 
 def check_sdf_words(elements: Iterable[Element], log: Log) -> None:
-    """Record what SDF does not have, and what acts on the motion but is not modelled."""
+    """Record words that SDF does not define, and those that affect the motion but are not modelled."""
     found = [element for part in elements for element in _below(part)]
     check_words(found, _APART, log)
     acting = ((element.tag, child.tag, child) for element in found for child in _acting(element))
@@ -91,7 +91,7 @@ def _attributes(words: str) -> str:
 
 
 def _apart(words: Words) -> Words:
-    """An entry with attributes and elements apart."""
+    """An entry with attributes and elements separated."""
     read, acting, idle = map(_attributes, words[:3])
     return Words(read, acting, idle, " ".join(w for w in words.attributes if not w.startswith("@")))
 
@@ -100,7 +100,7 @@ _APART = {tag: _apart(words) for tag, words in SDF.items()}
 
 
 def _below(element: Element) -> Iterator[Element]:
-    """An element and those inside of it that are read; models and their parts come one by one."""
+    """An element and the elements inside it that are read; models and their parts are handled separately."""
     stack = [element]
     while stack:
         here = stack.pop()
@@ -110,7 +110,7 @@ def _below(element: Element) -> Iterator[Element]:
 
 
 def _acting(element: Element) -> Iterator[Element]:
-    """What an element holds that acts on the motion and is not modelled."""
+    """The children of an element that affect the motion but are not modelled."""
     words = SDF[element.tag].acting.split() if element.tag in SDF else []
     for child in element.children:
         if child.tag in _EXTENSIONS or (child.tag in words and any(map(_says, child.walk()))):
@@ -118,6 +118,6 @@ def _acting(element: Element) -> Iterator[Element]:
 
 
 def _says(element: Element) -> bool:
-    """Whether an element says anything but zero and false."""
+    """Whether an element has a value other than zero or false."""
     text = element.text.strip().lower()
     return text not in ("", "false") and any(parse_numbers(text))

@@ -1,8 +1,7 @@
-"""Joints that move nothing: where forward dynamics would divide by zero, found before it does.
+"""Joints without inertia along their motion, where forward dynamics would divide by zero.
 
-Articulated inertias are swept at one configuration of no particular symmetry. A joint along whose motion they
-vanish, by the same measure as in forward dynamics, is named, and under repair the link behind it gets a small
-mass.
+Articulated inertias are computed in one generic configuration. A joint along whose motion they vanish, by the
+criterion of forward dynamics, is reported; repair gives the link behind it a small mass.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from kinetree.spatial import Factored, Inertia, Matrix
 from kinetree.sweep.bounds import NEGLIGIBLE, inertia_bounds
 
 _RADIUS = 0.02  # m, radius of gyration of the small mass that repair adds
-_BODIES = 5_000  # beyond this many the check would take longer than loading
-_PASSES = 4  # in which repair goes from the tips to the base
+_BODIES = 5_000  # with more, the check would take longer than loading
+_PASSES = 4  # of repair, from the tips to the base
 
 
 def checked_motion(robot: Description, assemble: Callable[[Description], Model], log: Log) -> Model:
-    """The model of a robot, after recording (or repairing) joints along which it has no inertia.
+    """The model of a robot, after recording (or repairing) joints without inertia along their motion.
 
-    A repaired link may be all that the joints inboard of it need, so repair begins at the tips.
+    A repaired link may suffice for the joints inboard of it, so repair starts at the tips.
     """
     model = assemble(robot)
     added = _small_inertia(model)
@@ -45,7 +44,7 @@ def checked_motion(robot: Description, assemble: Callable[[Description], Model],
 
 
 class _Probe(EagerSweep):
-    """Notes the bodies whose joints have no inertia, and goes on as if they had some."""
+    """Collects the bodies whose joints have no inertia, and continues as if they had some."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -68,7 +67,7 @@ class _Probe(EagerSweep):
 
 
 def _motionless(model: Model) -> list[int]:
-    """The bodies along whose joints the mechanism has no inertia, tips first."""
+    """The bodies whose joints have no inertia along their motion, tips first."""
     if not model.nv or model.nbodies > _BODIES:
         return []
     q = model.normalize(0.4 + 1.1 * (np.arange(model.nq) * 0.6180339887498949 % 1.0))
@@ -80,7 +79,7 @@ def _motionless(model: Model) -> list[int]:
 
 
 def _outermost(model: Model, bodies: list[int]) -> list[int]:
-    """Those of the bodies, given tips first, that carry none of the others."""
+    """The bodies, given tips first, that carry none of the others."""
     carrying: set[int] = set()
     kept = []
     for body in bodies:
@@ -95,10 +94,10 @@ def _outermost(model: Model, bodies: list[int]) -> list[int]:
 def _report(robot: Description, model: Model, body: int, added: Inertia, log: Log) -> bool:
     joint = robot.joints[model.joint_names[body - 1]]
     link = robot.links[joint.child]
-    if link.virtual:  # made up: the mass belongs to the link of the file that is fixed to it
+    if link.virtual:  # inserted: the mass belongs to the link of the file that is fixed to it
         rigid = (j.child for j in robot.joints.values() if j.is_fixed and j.parent == link.name)
         link = robot.links[next(rigid, link.name)]
-    problem = f"the joint moves {joint.child!r}, and neither it nor anything behind it resists the motion"
+    problem = f"neither {joint.child!r} nor anything outboard of it has inertia along the joint's motion"
     change = f"link {link.name!r} got {added.mass:.3g} kg and {added.second[0]:.3g} kg m^2"
     if not log.repairable("motion-massless", joint.where, problem, change):
         return False

@@ -1,4 +1,4 @@
-"""Edits of an XML text in place: what is not touched keeps its comments, order and layout."""
+"""In-place edits of an XML text: everything else keeps its comments, order and layout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kinetree.io.xml import TAG, Element
 
 
 class Splice:
-    """Collects replacements of spans of a document and applies them at once."""
+    """Collects replacements of spans of a document and applies them together."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -19,7 +19,7 @@ class Splice:
         return bool(self._edits or self._attributes)
 
     def set(self, element: Element, **values: str | None) -> None:
-        """Give attributes of an element new values; None removes one."""
+        """Set attributes of an element; None removes one."""
         _, new = self._attributes.setdefault(element.start, (element, dict(element.attributes)))
         for name, value in values.items():
             if value is None:
@@ -28,11 +28,11 @@ class Splice:
                 new[name] = value
 
     def replace(self, element: Element, text: str) -> None:
-        """Put `text` in the place of a whole element; an empty text removes it."""
+        """Replace a whole element by `text`; an empty text removes it."""
         self._edits[element.start, element.end] = text
 
     def insert(self, parent: Element, text: str) -> None:
-        """Put `text` before everything else inside an element."""
+        """Insert `text` at the beginning of an element."""
         start, end = self._tag(parent)
         if self.data[start:end].endswith(b"/>"):
             self._attributes.setdefault(parent.start, (parent, dict(parent.attributes)))
@@ -41,7 +41,7 @@ class Splice:
             self._edits[end, end] = self._edits.get((end, end), "") + text
 
     def append(self, root: Element, text: str) -> None:
-        """Put `text` at the end of the inside of an element that is not empty."""
+        """Insert `text` at the end of an element that is not empty."""
         at = self.data.rfind(b"<", root.start, root.end)
         self._edits[at, at] = self._edits.get((at, at), "") + text
 
@@ -53,7 +53,7 @@ class Splice:
             self._edits[start, end] = f"<{element.tag}{written(**new)}{'/' if closed else ''}>"
         parts, at = [], 0
         for (start, end), text in sorted(self._edits.items(), key=lambda edit: edit[0]):
-            if start < at:  # inside of something that was replaced as a whole
+            if start < at:  # inside a span that was replaced
                 continue
             parts += [self.data[at:start], text.encode()]
             at = end

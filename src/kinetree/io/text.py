@@ -1,4 +1,4 @@
-"""Numbers, names and attributes as XML files write them."""
+"""Numbers, names and attributes as text for XML files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kinetree.io.notes import floats
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
-CUSTOM = "kinetree:"  # names that begin so are ours: what MJCF has no words for
-GEOMETRY, GROUND, PAIR = "geometry", "ground", "pair"  # elements of our own, with entries of `Model.to_dict`
+CUSTOM = "kinetree:"  # prefix of our names in MJCF, for data that MJCF cannot express
+GEOMETRY, GROUND, PAIR = "geometry", "ground", "pair"  # our own elements, with entries of `Model.to_dict`
 
 
 def numbers(values: Iterable[Any]) -> str:
@@ -23,22 +23,22 @@ def numbers(values: Iterable[Any]) -> str:
 
 
 def number(x: Any) -> str:
-    """The shortest text that reads back as the same double."""
+    """The shortest text that parses to the same double."""
     if not ops.is_literal(x):
         raise ModelError(f"{x!r} is not a plain number: substitute values before saving")
     value = float(x) + 0.0  # no negative zeros
     if not abs(value) <= LARGEST:
-        raise ModelError(f"{value:g} is too large: files hold numbers up to {LARGEST:g}: save as JSON")
+        raise ModelError(f"{value:g} is too large: this format takes numbers up to {LARGEST:g}; save as JSON")
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def attributes(**values: str) -> str:
-    """Attributes with their values escaped, each after a blank."""
+    """Attributes with escaped values, each preceded by a blank."""
     return "".join(f' {key}="{escape(value)}"' for key, value in values.items())
 
 
 def escape(text: str) -> str:
-    """Text as it may stand between double quotes in XML."""
+    """Text escaped for use between double quotes in XML."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         text = text.replace(character, entity)
     return "".join(c if c.isprintable() else f"&#{ord(c)};" for c in text)
@@ -50,7 +50,7 @@ def element(tag: str, end: str = "/", **values: str) -> str:
 
 
 def place_of(placement: Pose, owner: str) -> dict[str, str]:
-    """The attributes that say a pose in MJCF."""
+    """The MJCF attributes of a pose."""
     out = {}
     p, R = floats(placement.p, owner), floats(placement.R, owner)
     if p.any():

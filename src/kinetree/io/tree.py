@@ -1,4 +1,4 @@
-"""From a list of links and joints to a tree on the world: references, loops, roots, mimics, fixed joints."""
+"""From a list of links and joints to a tree on the world: references, cycles, roots, mimics, fixed joints."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kinetree.joints import Joint as Motion
 from kinetree.model.parts import Mimic
 from kinetree.spatial.pose import Pose
 
-BASES: dict[str, Motion] = {"fixed": Fixed(), "free": Free()}  # how a root may be held
-_FOLLOWERS = 500  # mimic joints: what they couple is one node of the tree, and no robot has as many
+BASES: dict[str, Motion] = {"fixed": Fixed(), "free": Free()}  # joints of a root
+_FOLLOWERS = 500  # most mimic joints: coupled joints form one node of the tree, and no robot has as many
 
 
 def make_tree(robot: Description, base: str | None, log: Log) -> None:
-    """Check that joints make a tree of the links, and join its roots to the world as `base` says.
+    """Check that the joints connect the links to a tree, and join its roots to the world according to `base`.
 
     A root link called "world" is the world itself. With `base=None` or "fixed" every root is welded to the
-    world; with "free" the roots, or whatever was welded to a link "world", float.
+    world; with "free" the roots, or whatever is welded to a link "world", float.
     """
     _add_implicit_base(robot, log)
     robot.joints = {name: joint for name, joint in robot.joints.items() if _ends_exist(robot, joint, log)}
@@ -30,7 +30,7 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
     if WORLD in robot.links:
         world = robot.links.pop(WORLD)
         if world.inertia is not None and world.inertia.mass:
-            log.add("ignored", world.where, "the mass of the link 'world' takes no part in the dynamics")
+            log.add("ignored", world.where, "the mass of the link 'world' has no effect on the dynamics")
     carried = any(joint.parent == WORLD for joint in robot.joints.values())
     _join_roots(robot, roots, BASES["fixed" if carried else base or "fixed"], carried, log)
     if base is not None and carried:
@@ -38,7 +38,7 @@ def make_tree(robot: Description, base: str | None, log: Log) -> None:
 
 
 def _add_implicit_base(robot: Description, log: Log) -> None:
-    """A link that is only mentioned, and carries all others, is the base of a part to be mounted."""
+    """An undeclared link that carries all others is the base of a part that is to be mounted."""
     children = {joint.child for joint in robot.joints.values()}
     mentioned = {joint.parent for joint in robot.joints.values()} - robot.links.keys() - children - {WORLD}
     if len(mentioned) == 1 and robot.links.keys() <= children:
@@ -49,7 +49,7 @@ def _add_implicit_base(robot: Description, log: Log) -> None:
 
 
 def drop_idle_rotors(robot: Description, log: Log) -> None:
-    """Leave out rotors whose joint was left out, or no longer turns."""
+    """Leave out rotors whose joint was left out or no longer moves."""
     kept = []
     for rotor in robot.rotors:
         joint = robot.joints.get(rotor.joint)
@@ -73,13 +73,13 @@ def _ends_exist(robot: Description, joint: Joint, log: Log) -> bool:
 
 
 def _drop_second_parents(robot: Description, log: Log) -> None:
-    """Keep the first joint on each link; a second one would close a loop."""
+    """Keep the first parent joint of each link; a second one would close a loop."""
     carrier: dict[str, Joint] = {}
     for joint in list(robot.joints.values()):
         first = carrier.setdefault(joint.child, joint)
         if first is not joint:
             problem = (
-                f"link {joint.child!r} already is the child of joint {first.name!r} (line {first.where.line})"
+                f"link {joint.child!r} is already the child of joint {first.name!r} (line {first.where.line})"
             )
             log.add("tree-two-parents", joint.where, problem)
             robot.left_out.append(joint)
@@ -87,7 +87,7 @@ def _drop_second_parents(robot: Description, log: Log) -> None:
 
 
 def _drop_cycles(robot: Description, log: Log) -> None:
-    """Remove a joint from every ring of links that carry each other."""
+    """Remove one joint from every cycle of links that carry each other."""
     parents = robot.parent_joints()
     settled: set[str] = {WORLD}
     for start in list(robot.links):
@@ -101,7 +101,7 @@ def _drop_cycles(robot: Description, log: Log) -> None:
             if joint is None:
                 break
             name = joint.parent
-        if name in seen and name in parents:  # came back to a link of this very path
+        if name in seen and name in parents:  # back at a link of the current path
             ring = path[path.index(name) :]
             joint = parents.pop(name)
             shown = " <- ".join(ring[:4]) + (" <- ..." if len(ring) > 4 else "")
@@ -111,7 +111,7 @@ def _drop_cycles(robot: Description, log: Log) -> None:
 
 
 def _join_roots(robot: Description, roots: list[str], motion: Motion, carried: bool, log: Log) -> None:
-    """Attach every root to the world; more than one is worth a warning."""
+    """Attach every root to the world; warn if there are several."""
     names = Names(robot.joints)
     joints = []
     for count, name in enumerate(roots):
@@ -127,19 +127,19 @@ def _join_roots(robot: Description, roots: list[str], motion: Motion, carried: b
 
 
 def _rebase(robot: Description, base: str, log: Log) -> None:
-    """Change how the links on the world are held, in a file that speaks of the world itself."""
+    """Change how links are joined to the world, in a file that contains the world itself."""
     held = [joint for joint in robot.joints.values() if joint.parent == WORLD]
     for joint in held:
         if joint.motion in BASES.values() and joint.motion != BASES[base]:
             joint.motion, joint.placement, joint.home = BASES[base], joint.placement @ joint.home, HERE
     if base == "free" and not any(joint.motion == BASES[base] for joint in held):
-        problem = f"base='free', but {held[0].child!r} is on the world by a {held[0].motion.type_name} joint"
+        problem = f"base='free', but {held[0].child!r} has a {held[0].motion.type_name} joint to the world"
         remedy = "Load without base=, or weld the base to the world in the file."
         log.add("value", held[0].where, problem, remedy)
 
 
 def check_mimics(robot: Description, log: Log) -> None:
-    """Check that every mimic joint leads, in the end, to an independent joint with one degree of freedom."""
+    """Check that every mimic joint ultimately follows an independent joint with one degree of freedom."""
     followers = [joint for joint in robot.joints.values() if joint.mimic is not None]
     if len(followers) > _FOLLOWERS:
         log.add("xml-limit", followers[_FOLLOWERS].where, f"more than {_FOLLOWERS} joints follow others")
@@ -156,9 +156,9 @@ def check_mimics(robot: Description, log: Log) -> None:
             settled.add(joint.name)
             path.append(joint)
             joint = robot.joints[joint.mimic.joint]
-        if any(joint is member for member in path):  # the chain came back to itself
+        if any(joint is member for member in path):  # a cycle
             names = " -> ".join(shorten(member.name) for member in path[:4])
-            problem = f"joints follow each other in a circle: {names}"
+            problem = f"joints follow each other in a cycle: {names}"
             log.repairable("mimic-cycle", joint.where, problem, "mimic removed")
             joint.mimic = None
 
@@ -186,10 +186,10 @@ def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) ->
 
 
 def merge_fixed(robot: Description, log: Log) -> None:
-    """Move what hangs on fixed joints to the nearest link that moves (or the world), exactly.
+    """Merge links on fixed joints into the nearest moving link inboard (or the world), exactly.
 
-    Mass and inertia are added in the carrier's frame, children and rotors are placed from there, and every
-    merged link lives on as a frame of its own name.
+    Mass and inertia are added in that link's frame, children and rotors are placed relative to it, and every
+    merged link remains as a frame with its name.
     """
     carrier: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, HERE)}
     frames = []

@@ -8,13 +8,13 @@ import numpy as np
 
 from kinetree.model.hull import Points
 
-_LARGE = 200  # corners from which on a polygon is taken as convex: clipping ears is quadratic
+_LARGE = 200  # polygons with more corners are taken as convex: ear clipping is quadratic
 
 
 def triangles(points: Points, polygon: Sequence[int]) -> list[tuple[int, int, int]]:
     """The triangles of a polygon, which may be concave but must be flat.
 
-    A polygon with four corners is cut along its shorter diagonal; others lose one ear after the other.
+    A polygon with four corners is cut along its shorter diagonal; others by ear clipping.
     """
     if len(polygon) < 3:
         return []
@@ -30,7 +30,7 @@ def triangles(points: Points, polygon: Sequence[int]) -> list[tuple[int, int, in
 
 
 def _flat(corners: Points) -> Points:
-    """The corners in the coordinate plane that shows the polygon largest, counter-clockwise."""
+    """The corners projected to the coordinate plane with the largest area, counter-clockwise."""
     normal = np.cross(corners - corners[0], np.roll(corners, -1, axis=0) - corners[0]).sum(axis=0)
     k = int(np.abs(normal).argmax())
     return corners[:, [(k + 1) % 3, (k + 2) % 3][:: 1 if normal[k] > 0 else -1]]
@@ -47,7 +47,7 @@ def _is_concave(corners: Points) -> bool:
 
 
 def _clip(points: Points, polygon: list[int]) -> list[tuple[int, int, int]]:
-    """Cut off ears: corners whose triangle holds no other corner."""
+    """Clip ears: corners whose triangle contains no other corner."""
     found: list[tuple[int, int, int]] = []
     while len(polygon) > 3:
         flat = _flat(points[polygon])
@@ -63,7 +63,7 @@ def _clip(points: Points, polygon: list[int]) -> list[tuple[int, int, int]]:
 
 
 def _holds(flat: Points, k: int) -> bool:
-    """Whether a corner lies inside of the triangle of corner k and its neighbours."""
+    """Whether another corner lies inside the triangle of corner k and its neighbours."""
     triangle = flat[[k - 1, k, (k + 1) % len(flat)]]
     rest = np.delete(flat, [(k - 1) % len(flat), k, (k + 1) % len(flat)], axis=0)
     sides = []

@@ -1,4 +1,4 @@
-"""URDF -> `Description`: links, joints, and what robot files put beside them."""
+"""URDF -> `Description`: links, joints and common extensions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOPS = (
 
 
 def read_urdf(document: Document, log: Log) -> Description:
-    """The robot that a `<robot>` element describes; everything odd about it goes to `log`."""
+    """The robot described by a `<robot>` element; findings go to `log`."""
     root = document.root
     robot = Description(root.get("name") or "robot", root.file, "urdf", document=root)
     links = Names({WORLD, *(link.get("name") or "" for link in root.all("link"))})
@@ -57,12 +57,12 @@ def read_urdf(document: Document, log: Log) -> Description:
 
 
 def _rename_world(root: Element, names: Names, log: Log) -> dict[str, str]:
-    """A link called "world" that hangs on a joint is not the world: give it another name."""
+    """A link called "world" that is the child of a joint is not the world: give it another name."""
     ends = (child for joint in root.all("joint", "drake:joint") for child in joint.all("child"))
     if not any(end.get("link") == WORLD for end in ends):
         return {}
     name = names.claim(WORLD)
-    log.add("name-missing", root.where, f"the link 'world' hangs on a joint, so it is called {name!r} here")
+    log.add("name-missing", root.where, f"link 'world' is the child of a joint: it was renamed to {name!r}")
     return {WORLD: name}
 
 
@@ -95,10 +95,10 @@ def _add_link(
 
 
 def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) -> None:
-    """`<frame name= link= xyz= rpy=>`, an extension: a named place on a link."""
+    """`<frame name= link= xyz= rpy=>`, an extension: a named frame on a link."""
     name, link = name_of(element, log), element.get("link")
     if name is None or link is None:
-        log.add("ignored", element.where, "a <frame> without name or link")
+        log.add("ignored", element.where, "a <frame> has no name or no link")
     elif link not in robot.links:
         log.add("ignored", element.where, f"frame {name!r} is on the unknown link {shorten(link)!r}")
     elif name in robot.links or name in taken:
@@ -109,7 +109,7 @@ def _add_frame(robot: Description, element: Element, taken: set[str], log: Log) 
 
 
 def _dynamic(root: Element) -> Iterator[Element]:
-    """The elements that say something about the dynamics."""
+    """The elements that concern the dynamics."""
     yield root
     for part in root.all("link", "joint", "drake:joint"):
         yield part
@@ -119,11 +119,11 @@ def _dynamic(root: Element) -> Iterator[Element]:
 
 
 def _list_ignored(root: Element, log: Log) -> None:
-    """Say which elements had no part in the model, one finding per tag."""
+    """Report the elements that are not part of the model, one finding per tag."""
     found = (*root.children, *(child for link in root.all("link") for child in link.children))
     for element in found:
         if element.tag == "gazebo" and element.find("joint") is not None:
-            problem = "a joint inside <gazebo> closes a loop, or moves what is not read"
+            problem = "a joint inside <gazebo> closes a loop, or moves links that are not read"
             log.add("unsupported", element.where, problem)
     unread = ((e.tag, e) for e in found if e.tag not in _READ and e.tag != "inertial")
     for tag, (element, count) in tally(unread).items():

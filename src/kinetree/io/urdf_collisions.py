@@ -1,4 +1,4 @@
-"""The `<collision>` elements of URDF, and what other tools write beside them about friction and stiffness."""
+"""The `<collision>` elements of URDF, and the friction and stiffness extensions of other tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kinetree.io.urdf_parts import read_origin
 from kinetree.io.xml import Element
 from kinetree.model.shapes import Shape
 
-# words for friction, stiffness N/m, damping N s/m and dissipation s/m: of Gazebo, Bullet and Drake
+# tags for friction, stiffness (N/m), damping (N s/m) and dissipation (s/m) in Gazebo, Bullet and Drake
 FRICTION = ("mu1", "mu", "lateral_friction", "drake:mu_dynamic", "drake:mu_static")
 STIFFNESS = ("kp", "stiffness", "contact_stiffness", "drake:point_contact_stiffness")
 DAMPING = ("kd", "damping", "contact_damping")
@@ -24,7 +24,7 @@ PROXIMITY = "drake:proximity_properties"
 
 
 def read_urdf_collisions(found: Collisions, root: Element) -> None:
-    """Read the collisions of all links; those that we wrote ourselves, if there are any."""
+    """Read the collisions of all links, or what `save` wrote if present."""
     ours = [child for extension in root.all("kinetree") for child in extension.children]
     texts = [[(e, e.text) for e in ours if e.tag == tag] for tag in (GEOMETRY, GROUND, PAIR)]
     if found.restore(*texts):
@@ -56,13 +56,13 @@ def _shape(found: Collisions, element: Element) -> Shape | None:
         return found.mesh(element.get("filename") or "", values(element, "scale"), element.where)
     sizes = primitive(element)
     if sizes is None:
-        found.note("contact-shape", element.where, f"a <{element.tag[:20]}> without proper sizes")
+        found.note("contact-shape", element.where, f"a <{element.tag[:20]}> without valid sizes")
         return None
     return found.primitive(*sizes, element.where)
 
 
 def numbers(found: Collisions, scopes: list[Element]) -> dict[str, Any]:
-    """Friction, stiffness and dissipation that some elements speak of, the first of them first."""
+    """Friction, stiffness and dissipation from the given elements; earlier ones take precedence."""
     contact: dict[str, Any] = {}
     words = (FRICTION, STIFFNESS, DAMPING, DISSIPATION)
     friction, stiffness, damping, dissipation = (next(_values(scopes, each), None) for each in words)

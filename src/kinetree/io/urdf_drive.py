@@ -17,7 +17,7 @@ _RATIO = ("gear_ratio", "gearRatio", "mechanicalReduction", "mechanical_reductio
 
 
 def read_drives(robot: Description, root: Element, log: Log) -> None:
-    """Add the rotors of all transmissions, and what the `<kinetree>` extension says, to the robot."""
+    """Add the rotors of all transmissions and the content of the `<kinetree>` extension to the robot."""
     bare = []
     for transmission in root.all("transmission"):
         if not _read_transmission(robot, transmission, log):
@@ -72,7 +72,7 @@ def _read_transmission(robot: Description, transmission: Element, log: Log) -> b
 def _reflect(
     robot: Description, name: str, inertia: float, ratio: float | None, element: Element, log: Log
 ) -> None:
-    """Add ratio^2 J to the armature of a joint: mass and axis of the rotor are not in the file."""
+    """Add ratio^2 J to the armature of a joint, since mass and axis of the rotor are not in the file."""
     joint = robot.joints.get(name)
     if joint is None or joint.motion.nv != 1:
         problem = f"the rotor drives {shorten(name)!r}, which is not a joint with one degree of freedom"
@@ -88,14 +88,14 @@ def _reflect(
 
 
 def _read_extension(robot: Description, extension: Element, log: Log) -> None:
-    """`<kinetree gravity=>` with exact rotors, springs, and limits by coordinate, as `kt.save` writes it."""
+    """`<kinetree gravity=>` with exact rotors, springs and limits per coordinate, as written by `kt.save`."""
     robot.file_order = extension.get("order") == "file"
     x, y, z = vector(extension, "gravity", 3, robot.gravity, log)
     robot.gravity = (x, y, z)
     for element in extension.all("joint"):
         joint = robot.joints.get(element.get("name") or "")
         if joint is None:
-            log.add("ignored", element.where, "<kinetree> speaks of a joint that does not exist")
+            log.add("ignored", element.where, "<kinetree> refers to a joint that does not exist")
             continue
         nq, nv = joint.motion.nq, joint.motion.nv
         joint.stiffness = per_degree(element, "stiffness", nv, 0.0, log)

@@ -1,4 +1,4 @@
-"""The geometry of URDF links, and the inertia of links that have nothing else."""
+"""The geometry of URDF links, and the inertia of links without `<inertial>`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kinetree.spatial.vector import scale
 
 
 def primitive(element: Element) -> tuple[str, tuple[float, ...]] | None:
-    """Kind and half sizes of a box, sphere, cylinder or capsule; None if it has no proper sizes."""
+    """Kind and half sizes of a box, sphere, cylinder or capsule; None if the sizes are invalid."""
 
     def numbers(name: str, count: int) -> tuple[float, ...]:
         given = values(element, name)
@@ -34,7 +34,7 @@ def primitive(element: Element) -> tuple[str, tuple[float, ...]] | None:
 
 
 def inertia_of_geometry(link: Element, density: float, reach: Reach, log: Log) -> Inertia | None:
-    """The inertia of what the collision elements of a link enclose, or else its visual ones.
+    """The inertia of the volume enclosed by the collision elements of a link, or else by its visual ones.
 
     Args:
         density: kg/m^3.
@@ -65,7 +65,7 @@ def _inertia(shape: Element, density: float, reach: Reach, log: Log) -> Inertia:
     if shape.tag != "mesh":
         found = primitive(shape)
         if found is None:
-            raise MeshError("it has no proper sizes")
+            raise MeshError("its sizes are not valid")
         volume, moments = solid(*found)
         return Inertia(density * volume, inertia=scale(moments, density * volume))
     whole = mesh_bulk(shape.get("filename") or "", values(shape, "scale"), shape.where, reach, log)
@@ -74,11 +74,11 @@ def _inertia(shape: Element, density: float, reach: Reach, log: Log) -> Inertia:
 
 
 def mesh_bulk(uri: str, scale: tuple[float, ...], where: Where, reach: Reach, log: Log) -> Bulk:
-    """The volume that the mesh in a file encloses, scaled; that of its hull if it has holes."""
+    """The volume enclosed by a mesh file, scaled; that of its hull if it has holes."""
     inside = reach.mesh(uri)
     path = next((path for path in inside if path.is_file()), None)
     if path is None:
-        problem = "its file was not found" if inside else "it lies outside of the allowed folders"
+        problem = "its file was not found" if inside else "it lies outside the allowed folders"
         raise MeshError(problem + "; give package_dirs= or include_dirs=")
     mesh, factor = read_mesh(path), np.array(scale if len(scale) == 3 else (1.0, 1.0, 1.0))
     mesh = mesh.moved(mesh.vertices * factor, mirrored=bool(np.prod(factor) < 0))
@@ -86,15 +86,15 @@ def mesh_bulk(uri: str, scale: tuple[float, ...], where: Where, reach: Reach, lo
 
 
 def enclosed(mesh: Mesh, name: str, where: Where, log: Log) -> Bulk:
-    """The volume that a mesh encloses; that of its hull if it has holes."""
+    """The volume enclosed by a mesh; that of its hull if it has holes."""
     if not is_closed(mesh):
-        log.add("mesh-open", where, f"mesh {shorten(name)!r} has holes, or faces that look both ways")
+        log.add("mesh-open", where, f"mesh {shorten(name)!r} has holes, or faces of mixed orientation")
         return bulk(mesh, "convex")
     return bulk(_outwards(mesh), "exact")
 
 
 def _outwards(mesh: Mesh) -> Mesh:
-    """A closed mesh with its faces turned if all of them look inwards."""
+    """A closed mesh with its faces flipped if they point inwards."""
     corners = mesh.vertices[mesh.faces] - mesh.vertices.mean(axis=0)
     volume = (corners[:, 0] * np.cross(corners[:, 1], corners[:, 2])).sum()
     return mesh.moved(mesh.vertices, mirrored=bool(volume < 0))

@@ -1,4 +1,4 @@
-"""URDF+: `<loop>`, a joint between two links that others connect, and `<coupling>`, a ratio of two joints.
+"""URDF+: `<loop>`, a joint that closes a loop between two links, and `<coupling>`, a ratio of two joints.
 
     <loop name="knee" type="revolute">
       <predecessor link="rod"><origin xyz="0.3 0 0"/></predecessor>
@@ -7,7 +7,7 @@
     </loop>
     <coupling name="belt"><predecessor link="thigh"/><successor link="rotor"/><ratio value="6"/></coupling>
 
-Joints with `independent="true"` are those whose velocities the others depend on.
+Joints with `independent="true"` have the independent velocities.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kinetree.spatial.pose import Pose
 
 _TYPES = {name: motion for name, motion in TYPES.items() if motion is not Helical and name != "floating"}
 ENDS = ("predecessor", "successor")
-_LONGEST = 100  # joints to an end of a coupling
+_LONGEST = 100  # most joints from the base to an end of a coupling
 
 
 def read_loops(robot: Description, root: Element, renamed: dict[str, str], log: Log) -> None:
-    """Add what closes loops, and couplings, to the robot."""
+    """Add loop closures and couplings to the robot."""
     names = Names()
     for element in root.all("loop"):
         _read_loop(robot, element, renamed, names, log)
@@ -83,7 +83,7 @@ def _read_loop(robot: Description, element: Element, renamed: dict[str, str], na
 def _read_coupling(
     robot: Description, element: Element, renamed: dict[str, str], carriers: dict[str, Joint], log: Log
 ) -> None:
-    """ratio times the positions of the joints to the predecessor are those to the successor."""
+    """The joint positions on the way to the successor are `ratio` times those to the predecessor."""
     ends, given = _ends(robot, element, renamed, log), element.find("ratio")
     if ends is None:
         return
@@ -93,7 +93,7 @@ def _read_coupling(
     sides = [[j for j in path if id(j) not in other and not j.is_fixed] for path, other in zip(paths, known)]
     leader, follower = (side[0] if len(side) == 1 and side[0].motion.nv == 1 else None for side in sides)
     if leader is None or follower is None or ratio == 0.0:
-        problem = "<coupling> is read between two joints with one degree of freedom: this one is not modelled"
+        problem = "<coupling> is only read between two joints with one degree of freedom: not modelled"
         log.add("unsupported", element.where, problem)
         return
     if _is_independent(follower) and not _is_independent(leader):
@@ -109,7 +109,7 @@ def _is_independent(joint: Joint) -> bool:
 
 
 def _path(carriers: dict[str, Joint], link: str) -> list[Joint]:
-    """The joints from a link inward, if these are few; the tree is not checked yet."""
+    """The joints from a link to its base, unless they are too many; the tree is not checked yet."""
     found: list[Joint] = []
     while link in carriers and len(found) < _LONGEST:
         found.append(carriers[link])

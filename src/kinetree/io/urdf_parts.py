@@ -24,7 +24,7 @@ TYPES: dict[str, type[Motion]] = {
     "fixed": Fixed,
     "floating": Free,
     "planar": Planar,
-    "ball": Spherical,  # from here on: extensions that other tools read, and that are not written
+    "ball": Spherical,  # from here on: extensions of other tools, which are read but not written
     "spherical": Spherical,
     "universal": Universal,
     "screw": Helical,
@@ -36,7 +36,7 @@ NOTHING: Matrix = ((0.0, 0.0, 0.0),) * 3
 
 
 def read_joint(element: Element, log: Log) -> Joint | None:
-    """The joint that an element describes, or None where it cannot be one."""
+    """The joint in an element; None if it is invalid."""
     parent, child = _end(element, "parent", log), _end(element, "child", log)
     type_name = element.get("type")
     motion = TYPES.get(type_name or "")
@@ -81,7 +81,7 @@ def _end(element: Element, tag: str, log: Log) -> str | None:
 
 
 def read_axis(element: Element, log: Log) -> Vector:
-    """The unit axis of a joint, x where the file gives none."""
+    """The unit axis of a joint; x if the file gives none."""
     axis_element = element.find("axis")
     if axis_element is None or axis_element.get("xyz") is None:
         log.add("axis-missing", element.where, "the joint has no <axis>")
@@ -110,7 +110,7 @@ def _limits(element: Element, type_name: str, log: Log) -> Limits:
     limit = element.find("limit")
     if limit is None:
         if type_name in ("revolute", "prismatic"):
-            log.add("limits-missing", element.where, f"a {type_name} joint without <limit>")
+            log.add("limits-missing", element.where, f"a {type_name} joint has no <limit>")
         return Limits()
     lower, upper = -inf, inf
     if type_name != "continuous" and (limit.get("lower") is not None or limit.get("upper") is not None):
@@ -123,7 +123,7 @@ def _limits(element: Element, type_name: str, log: Log) -> Limits:
 
 
 def _magnitude(limit: Element, side: str, element: Element, log: Log) -> float:
-    """A bound in both directions, which cannot be negative."""
+    """A symmetric bound, which cannot be negative."""
     value = number(limit, side, inf, log, infinite=True)
     if value >= 0:
         return value
@@ -161,7 +161,7 @@ def _read_mimic(joint: Joint, element: Element, log: Log) -> None:
 
 
 def read_origin(element: Element | None, log: Log) -> Pose:
-    """The pose that an `<origin xyz= rpy=>` element writes; the identity if there is none."""
+    """The pose of an `<origin xyz= rpy=>` element; the identity if there is none."""
     if element is None:
         return HERE
     if "quat_xyzw" in element.attributes:
@@ -173,7 +173,7 @@ def read_origin(element: Element | None, log: Log) -> Pose:
 
 
 def read_inertial(element: Element, where: Where, log: Log) -> Inertia | None:
-    """The inertia of an `<inertial>` in link axes; None if it makes no sense."""
+    """The inertia of an `<inertial>` in link axes; None if it is invalid."""
     origin = read_origin(element.find("origin"), log)
     mass_element, inertia_element = element.find("mass"), element.find("inertia")
     mass = 0.0 if mass_element is None else number(mass_element, "value", None, log)
@@ -193,5 +193,5 @@ def _inertia(element: Element, where: Where, log: Log) -> Matrix:
     xy, xz, yz = (number(element, f"i{a}", 0.0, log) for a in ("xy", "xz", "yz"))
     missing = [name for name in ("ixy", "ixz", "iyz") if element.get(name) is None]
     if missing:
-        log.add("inertia-incomplete", where, f"<inertia> does not have {', '.join(missing)}")
+        log.add("inertia-incomplete", where, f"<inertia> lacks {', '.join(missing)}")
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))

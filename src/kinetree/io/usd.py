@@ -32,7 +32,7 @@ _EARTH = 9.81
 
 
 def read_usd(document: Document, log: Log) -> Description:
-    """The robot of a stage; everything odd about it goes to `log`."""
+    """The robot of a stage; findings go to `log`."""
     Tf = needed("pxr.Tf", "loading USD")
     try:
         return _read(Stage(open_stage(document), document.file, log), log)
@@ -53,7 +53,7 @@ def _read(stage: Stage, log: Log) -> Description:
 
 
 class _Reader:
-    """Collects bodies and joints, then makes a tree of them."""
+    """Collects bodies and joints, then builds a tree of them."""
 
     def __init__(self, stage: Stage, log: Log) -> None:
         self.stage, self.log = stage, log
@@ -115,7 +115,7 @@ class _Reader:
         self.names = {path: taken.claim(name) for path, name in self.names.items()}
 
     def _gravity(self) -> None:
-        """The gravity of the first scene: down by 9.81 m/s^2 where it says nothing."""
+        """The gravity of the first scene; 9.81 m/s^2 downwards by default."""
         stage = self.stage
         if stage.up not in AXES:
             where = Where(stage.file, 0, "stage")
@@ -134,7 +134,7 @@ class _Reader:
         self.robot.gravity = (x, y, z)
 
     def _still(self, names: Names) -> list[Connection]:
-        """Bodies that do not move: those that are switched off, and those that something else moves."""
+        """Welds of bodies that do not move: disabled and kinematic ones."""
         found = []
         for path, body in self.bodies.items():
             enabled = self.stage.get(body.prim, "physics:rigidBodyEnabled")
@@ -150,12 +150,12 @@ class _Reader:
         return found
 
     def _bases(self) -> list[str]:
-        """The bodies that articulations begin with."""
+        """The root bodies of articulations."""
         paths = (str(prim.GetPath()) for prim in self.articulations)
         return [self.names[path] for path in paths if path in self.names]
 
     def _joint(self, prim: Any, name: str, homes: dict[str, Pose]) -> list[Connection]:
-        """The connections that a joint makes, with massless links between several."""
+        """The connections of a joint, with massless links between several."""
         stage = self.stage
         if stage.get(prim, "physics:jointEnabled") is False:
             self.log.add("ignored", stage.where(prim), "the joint is switched off")
@@ -202,7 +202,7 @@ class _Reader:
 
 
 def _short(paths: list[str]) -> dict[str, str]:
-    """A name for every path: its last part, or as many as it takes to tell it from the others."""
+    """A name for every path: its last part, or as many as needed to distinguish it from the others."""
     parts = {path: path.strip("/").split("/") for path in paths}
     names: dict[str, str] = {}
     pending, count = list(paths), 1

@@ -22,7 +22,7 @@ _COMPLIANT = ("physxMaterial:compliantContactStiffness", "physxMaterial:complian
 
 
 class Colliders(NamedTuple):
-    """What touches in a stage: the bodies by the names of their links, and the colliders of the world."""
+    """The colliders of a stage: those of bodies, by link name, and those of the world."""
 
     stage: Stage
     bodies: dict[str, Body]
@@ -71,7 +71,7 @@ def _primitive(found: Collisions, kind: str, sizes: tuple[float, ...], where: An
 def _mesh(
     found: Collisions, stage: Stage, prim: Any, pose: Pose, size: tuple[float, ...]
 ) -> tuple[Shape | None, Pose]:
-    """The hull of a mesh, or the box or ball around it, as it says; and where that is."""
+    """The hull of a mesh, or its bounding box or ball, as requested by the prim; and its pose."""
     where, around = stage.where(prim), stage.get(prim, "physics:approximation")
 
     def vertices() -> np.ndarray:
@@ -105,7 +105,7 @@ def _read_ground(found: Collisions, stage: Stage, prim: Any) -> None:
 
 
 def _material(found: Collisions, stage: Stage, prim: Any) -> dict[str, Any]:
-    """Friction of the material that is bound to a collider, and its stiffness in PhysX's words."""
+    """Friction of the material bound to a collider, and its PhysX stiffness."""
     material, contact = stage.material(prim), dict[str, Any]()
     if material is None:
         return contact
@@ -116,6 +116,6 @@ def _material(found: Collisions, stage: Stage, prim: Any) -> dict[str, Any]:
             contact |= found.coefficient(stage.number(material, name), where)
             break
     if stage.number(material, "physics:restitution"):
-        found.note("contact-parameter", where, "restitution cannot be prescribed: dissipation decides")
+        found.note("contact-parameter", where, "restitution is not prescribed: it follows from dissipation")
     stiffness, damping = (stage.number(material, name) * stage.kilograms for name in _COMPLIANT)
     return contact | (found.springy(stiffness, damping, where) if stiffness > 0 else {})

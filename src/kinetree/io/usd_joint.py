@@ -1,4 +1,4 @@
-"""The joints of USD: revolute, prismatic, spherical, fixed, and those whose axes are locked one by one."""
+"""The joints of USD: revolute, prismatic, spherical, fixed, and six-axis joints with individual locks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SLIDES = ("transX", "transY", "transZ")
 
 
 class Part(NamedTuple):
-    """One joint of ours: how it moves, and the names of its drives and limits in the file, by coordinate."""
+    """One kinetree joint: its motion, and the names of its drives and limits in the file, by coordinate."""
 
     motion: Motion
     freedoms: tuple[str, ...] = ()
 
 
 def parts_of_joint(prim: Any, stage: Stage, log: Log) -> list[Part]:
-    """The joints in a row that a prim describes; none for what is not modelled."""
+    """The consecutive joints that a prim describes; none if it is not modelled."""
     kind = prim.GetTypeName()
     axis = AXES.get(stage.get(prim, "physics:axis") or "X", AXES["X"])
     match kind:
@@ -46,21 +46,21 @@ def parts_of_joint(prim: Any, stage: Stage, log: Log) -> list[Part]:
         case "PhysicsSphericalJoint":
             cone = [stage.number(prim, f"physics:coneAngle{k}Limit", -1.0, infinite=True) for k in (0, 1)]
             if any(0 <= angle < inf for angle in cone):
-                problem = "the cone bounds two angles at once, which limits per coordinate cannot say"
+                problem = "the cone bounds two angles together, which limits per coordinate cannot express"
                 log.add("ignored", stage.where(prim), problem)
             return [Part(Spherical(), ())]
         case "PhysicsJoint":
             return _free_axes(prim, stage, log)
     log.add(
-        "unsupported", stage.where(prim), f"a {kind} is not modelled: the bodies move as if it were not there"
+        "unsupported", stage.where(prim), f"a {kind} is not modelled: the bodies move as if it were absent"
     )
     return []
 
 
 def _free_axes(prim: Any, stage: Stage, log: Log) -> list[Part]:
-    """A joint of six axes, each free, limited, or locked where its lower limit is above the upper one."""
+    """A joint of six axes, each free, limited, or locked (lower limit above the upper one)."""
     if stage.get(prim, "limit:distance:physics:high") is not None:
-        log.add("unsupported", stage.where(prim), "a limit of the distance between bodies is not modelled")
+        log.add("unsupported", stage.where(prim), "a limit on the distance between bodies is not modelled")
     slides = [name for name in _SLIDES if not _locked(prim, name, stage)]
     turns = [name for name in _TURNS if not _locked(prim, name, stage)]
     if len(slides) == len(turns) == 3:
@@ -85,7 +85,7 @@ def _locked(prim: Any, name: str, stage: Stage) -> bool:
 
 
 def _fused(parts: list[Part]) -> list[Part]:
-    """One joint that moves as several do, if there is one."""
+    """A single joint equivalent to several, if there is one."""
     steps: list[Step] = []
     for k, part in enumerate(parts):
         axis = part.motion.axis
@@ -103,7 +103,7 @@ def _fused(parts: list[Part]) -> list[Part]:
 
 
 def read_drive(joint: Joint, prim: Any, freedoms: Sequence[str], stage: Stage, log: Log) -> None:
-    """Limits, and springs and dampers of the drives, one for each coordinate."""
+    """Limits, and the springs and dampers of the drives, per coordinate."""
     rows = [_axis(prim, name, stage, log) for name in freedoms]
     if not rows:
         return
@@ -139,7 +139,7 @@ def _axis(prim: Any, name: str, stage: Stage, log: Log) -> tuple[float, ...]:
 
 
 def _drive(prim: Any, name: str, turns: bool, stage: Stage, log: Log) -> tuple[float, ...]:
-    """Stiffness, damping, rest position and largest force of a drive that holds a position.
+    """Stiffness, damping, rest position and largest force of a position drive.
 
     f = stiffness (target - q) + damping (0 - v), with angles in degrees in the file.
     """

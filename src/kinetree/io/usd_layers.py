@@ -1,8 +1,8 @@
-"""Opening a USD stage from files that are not trusted.
+"""Opening a USD stage from untrusted files.
 
-A layer names other layers, which USD would open wherever they are, and may use them so often that the stage
-outgrows any memory. So all layers are looked at before they are composed: every file must lie inside of the
-allowed directories, and the prims that composition will make are counted.
+A layer refers to other layers, which USD would open anywhere, and may use them so often that the stage
+exceeds memory. So all layers are inspected before composition: every file must be in the allowed directories,
+and the prims that composition will create are counted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def open_stage(document: Document) -> Any:
 
 
 class _Look:
-    """Goes through the layers of a stage before USD composes them."""
+    """Inspects the layers of a stage before USD composes them."""
 
     def __init__(self, Sdf: Any, where: Where, reach: Reach) -> None:
         self.Sdf, self.where, self.reach = Sdf, where, reach
@@ -76,15 +76,15 @@ class _Look:
             refuse("xml-limit", self.where, problem, "Flatten the stage without its meshes.")
 
     def _open(self, layer: Any, asset: str) -> Any:
-        """Another layer that one names, if it lies where it may."""
+        """A layer that another one refers to, if it is in an allowed place."""
         inner = layer.realPath.partition("[")
         packaged = _PACKAGED.match(asset)
         file = packaged["package"] if packaged else asset
-        if inner[1] and not packaged:  # inside of a package, which holds no links to elsewhere
+        if inner[1] and not packaged:  # inside a package, which must not refer to the outside
             if ".." in file.replace("\\", "/").split("/") or os.path.isabs(file) or ":" in file:
-                refuse("include", self.where, f"layer {shorten(asset)!r} lies outside of its package")
+                refuse("include", self.where, f"layer {shorten(asset)!r} lies outside its package")
         elif not self._may_open(Path(inner[0]).parent if inner[0] else None, file):
-            problem = f"layer {shorten(asset)!r} lies outside of the model's directory, or is not there"
+            problem = f"layer {shorten(asset)!r} lies outside the model's directory, or does not exist"
             refuse(
                 "include",
                 self.where,
@@ -103,10 +103,10 @@ class _Look:
         return target is not None and target.is_file()
 
     def _count(self, root: Any) -> None:
-        """Refuse a stage that would have too many prims: arcs may multiply what they bring.
+        """Refuse a stage that would have too many prims, since composition arcs can multiply them.
 
         The prims below a spec are those in its layer and those behind its references, payloads, inherited
-        and specialised classes, each as often as it is named.
+        and specialised classes, each counted as often as it is used.
         """
         counted: dict[tuple[str, Any], int] = {}
         start = (root.identifier, self.Sdf.Path.absoluteRootPath)
@@ -118,14 +118,14 @@ class _Look:
                 parts = self._parts(key)
                 counted[key] = total = min(1 + sum(counted.get(part, 0) for part in parts), _PRIMS + 1)
             elif key not in counted:
-                counted[key] = 0  # of one that leads back to itself, which USD refuses to compose
+                counted[key] = 0  # for a cycle, which USD refuses to compose
                 stack.append((key, True))
                 stack.extend((part, False) for part in self._parts(key))
             if len(counted) > _PRIMS or total > _PRIMS:
                 refuse("xml-limit", self.where, f"the stage would have more than {_PRIMS} prims")
 
     def _parts(self, key: tuple[str, Any]) -> list[tuple[str, Any]]:
-        """What a prim spec brings: its children in all variants, and where its arcs lead."""
+        """The content of a prim spec: its children in all variants, and the targets of its arcs."""
         identifier, path = key
         layer = self.layers[identifier]
         spec = layer.GetPrimAtPath(path)

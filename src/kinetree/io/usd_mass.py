@@ -1,4 +1,4 @@
-"""The mass of a rigid body of USD: what `PhysicsMassAPI` says, the rest from its colliders."""
+"""The mass of a USD rigid body: from `PhysicsMassAPI`, the rest from its colliders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import scale as scaled
 from kinetree.spatial.vector import sym_matrix
 
-_DENSITY = 1000.0  # kg/m^3, where nothing says another
+_DENSITY = 1000.0  # kg/m^3, default
 SHAPES = ("Cube", "Sphere", "Cylinder", "Capsule", "Cone")
 _FLAT = ("Plane", "Points")
 _ALONG = {"X": ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0)),
@@ -29,8 +29,8 @@ _ALONG = {"X": ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0)),
 def body_inertia(body: Body, stage: Stage, log: Log) -> Inertia | None:
     """The inertia of a body in its own frame, in SI units.
 
-    A mass outranks densities, those of a collider outrank those of its body. What is not given, the centre of
-    mass or the moments, comes from the colliders.
+    A mass takes precedence over densities, the density of a collider over that of its body. A centre of mass
+    or moments that are not given come from the colliders.
     """
     prim = body.prim
     mass, density = stage.number(prim, "physics:mass"), stage.number(prim, "physics:density")
@@ -94,13 +94,13 @@ def _collider(body: Body, prim: Any, stage: Stage, density: float, log: Log) -> 
 
 
 def _material_density(prim: Any, stage: Stage) -> float:
-    """The density of the physics material that is bound to a collider, or to what holds it."""
+    """The density of the physics material bound to a collider, or to a prim above it."""
     material = stage.material(prim)
     return stage.number(material, "physics:density") if material is not None else 0.0
 
 
 def _solid(prim: Any, kind: str, size: tuple[float, ...], stage: Stage) -> tuple[Inertia, Pose] | None:
-    """A primitive of unit density, with its axis along z, and how it is turned; None if it is none."""
+    """A primitive of unit density with its axis along z, and its rotation; None if it is no primitive."""
     found = primitive_of(prim, kind, size, stage)
     if found is None:
         return None
@@ -111,7 +111,7 @@ def _solid(prim: Any, kind: str, size: tuple[float, ...], stage: Stage) -> tuple
 def primitive_of(
     prim: Any, kind: str, size: tuple[float, ...], stage: Stage
 ) -> tuple[str, tuple[float, ...], Pose] | None:
-    """What a primitive is, its half sizes in metres, and how its axis z is turned; None if it is none."""
+    """Kind, half sizes in metres and rotation of a primitive from the z axis; None if it is no primitive."""
     x, y, z = (abs(s) * stage.metres for s in size)
     if kind == "Cube":
         half = stage.number(prim, "size") / 2
@@ -131,14 +131,14 @@ def primitive_of(
 
 
 def axis_of(prim: Any) -> str:
-    """The axis of a primitive: X, Y or Z, which it is if it says nothing."""
+    """The axis of a primitive: X, Y or Z (the default)."""
     return prim.GetAttribute("axis").Get() or "Z"
 
 
 def _mesh(
     prim: Any, kind: str, size: tuple[float, ...], stage: Stage, log: Log
 ) -> tuple[Inertia, Pose] | None:
-    """A mesh of unit density: its hull if it collides as one, else what it encloses."""
+    """A mesh of unit density: its hull if it collides as one, otherwise the enclosed volume."""
     if kind != "Mesh":
         return None
     try:

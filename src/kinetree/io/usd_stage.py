@@ -1,4 +1,4 @@
-"""What is read of a USD stage: attributes as plain numbers, poses in metres, bodies and their colliders."""
+"""Access to a USD stage: attributes as plain numbers, poses in metres, bodies and their colliders."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.rotation import Rotation
 
 _PRIMS = 200_000
-_CORNERS = 2_000_000  # of the faces of a mesh
+_CORNERS = 2_000_000  # most face corners of a mesh
 _MESH = ("points", "faceVertexCounts", "faceVertexIndices")
-_SHEAR = 1e-5  # of a scale: single precision leaves less
+_SHEAR = 1e-5  # of a scale: larger than single-precision rounding
 
 
 @dataclass
 class Body:
-    """A rigid body: its prim, the pose of its frame in the world (m), the scale of its own space."""
+    """A rigid body: its prim, the world pose of its frame (m), and the scale of its local space."""
 
     prim: Any
     where: Where
@@ -36,7 +36,7 @@ class Body:
 
 
 class Stage:
-    """Reads prims of one stage: poses in metres, all else in the units of the stage."""
+    """Reads the prims of one stage: poses in metres, everything else in the units of the stage."""
 
     def __init__(self, stage: Any, file: str, log: Log) -> None:
         self.stage, self.file, self.log = stage, file, log
@@ -52,7 +52,7 @@ class Stage:
             refuse("value", where, f"metersPerUnit {self.metres}, kilogramsPerUnit {self.kilograms}")
 
     def prims(self) -> Iterator[Any]:
-        """All prims that are active, with those of instances."""
+        """All active prims, including those of instances."""
         predicate = self.Usd.TraverseInstanceProxies(self.Usd.PrimDefaultPredicate)
         for count, prim in enumerate(self.Usd.PrimRange(self.stage.GetPseudoRoot(), predicate)):
             if count > _PRIMS:
@@ -69,7 +69,7 @@ class Stage:
         return attribute.Get() if attribute else None
 
     def _given(self, prim: Any, name: str) -> tuple[float, ...]:
-        """The numbers of an attribute, none if it has no value; of a quaternion the scalar first."""
+        """The numbers of an attribute, none if it has no value; quaternions with the scalar first."""
         value = self.get(prim, name)
         if value is None:
             return ()
@@ -78,11 +78,11 @@ class Stage:
                 return (float(value.GetReal()), *map(float, value.GetImaginary()))
             return tuple(map(float, value)) if hasattr(value, "__len__") else (float(value),)
         except (TypeError, ValueError):
-            self.log.add("number", self.where(prim), f"{name} is {str(value)[:60]!r}, not made of numbers")
+            self.log.add("number", self.where(prim), f"{name} is {str(value)[:60]!r}, not numeric")
             return ()
 
     def number(self, prim: Any, name: str, default: float = 0.0, infinite: bool = False) -> float:
-        """A number; one that is not finite is recorded, unless it may be infinite."""
+        """A number; a non-finite one is recorded, unless `infinite` allows it."""
         given = self._given(prim, name)
         x = given[0] if len(given) == 1 else default
         if infinite and abs(x) >= LARGEST:
@@ -93,7 +93,7 @@ class Stage:
         return x
 
     def vector(self, prim: Any, name: str) -> tuple[float, ...]:
-        """Three numbers; none if the attribute has no value, or is infinite, which means the same."""
+        """Three numbers; none if the attribute has no value, or is infinite (USD's mark for unset)."""
         given = self._given(prim, name)
         if len(given) != 3 or any(abs(x) == np.inf for x in given):
             return ()
@@ -108,7 +108,7 @@ class Stage:
         return tuple(x * s * self.metres for x, s in zip(given, scale, strict=True))
 
     def rotation(self, prim: Any, name: str) -> tuple:
-        """The rows of a rotation that is given as a quaternion; a zero one means that none is given."""
+        """The rows of a rotation given as a quaternion; a zero quaternion means unset."""
         quaternion = self._given(prim, name)
         if len(quaternion) != 4:
             return HERE.R
@@ -120,25 +120,25 @@ class Stage:
         return HERE.R if length == 0 else from_wxyz(quaternion).rows
 
     def transform(self, prim: Any) -> tuple[Pose, tuple[float, ...]]:
-        """The pose in the world of a prim, in metres, and the scale of its space."""
+        """The world pose of a prim, in metres, and the scale of its local space."""
         matrix = np.array(self._cache.GetLocalToWorldTransform(prim), dtype=float).T  # column vectors here
         return self._apart(matrix, prim)
 
     def _apart(self, matrix: np.ndarray, prim: Any) -> tuple[Pose, tuple[float, ...]]:
-        """A matrix as a pose and scales along its axes."""
+        """A matrix decomposed into a pose and scales along its axes."""
         A, p = matrix[:3, :3], matrix[:3, 3]
         if not np.all(np.abs(matrix) <= LARGEST):
-            self.log.add("number", self.where(prim), "its transform is not made of finite numbers")
+            self.log.add("number", self.where(prim), "its transform is not finite")
             return HERE, (1.0, 1.0, 1.0)
         scale = np.linalg.norm(A, axis=0)
         if min(scale) <= 0:
             self.log.add("value", self.where(prim), "its transform flattens it: a scale is zero")
             return HERE, (1.0, 1.0, 1.0)
         R = A / scale
-        if np.linalg.det(R) < 0:  # a mirror: the last axis is read against its direction
+        if np.linalg.det(R) < 0:  # a mirror image: flip the last axis
             R, scale = R * (1, 1, -1), scale * (1, 1, -1)
         if np.abs(R.T @ R - np.eye(3)).max() > _SHEAR:
-            problem = "its transform shears: the axes are made orthogonal"
+            problem = "its transform shears: the axes were made orthogonal"
             self.log.add("unsupported", self.where(prim), problem)
         U, _, V = np.linalg.svd(R)
         rows = np.where(np.abs(R.T @ R - np.eye(3)).max() < 1e-14, R, U @ V)
@@ -147,26 +147,26 @@ class Stage:
         return Pose(rotation, tuple((p * self.metres).tolist())), tuple(near.tolist())
 
     def placed(self, prim: Any, body: Body) -> tuple[Pose, tuple[float, ...]]:
-        """The pose of a prim in a body, in metres, and the scale of its space in the world."""
+        """The pose of a prim in a body, in metres, and the scale of its local space in the world."""
         if prim == body.prim:
             return HERE, body.scale
         pose, scale = self.transform(prim)
         return body.pose.inverse() @ pose, scale
 
     def material(self, prim: Any) -> Any:
-        """The physics material that is bound to a prim, None if there is none."""
+        """The physics material bound to a prim, None if there is none."""
         binding = self.UsdShade.MaterialBindingAPI(prim)
         material, _ = binding.ComputeBoundMaterial("physics")
         return material.GetPrim() if material else None
 
     def mesh(self, prim: Any) -> Mesh:
-        """The triangles of a mesh, in its own space; MeshError if it is none."""
+        """The triangles of a mesh in its local space; MeshError if it is invalid."""
         points, counts, places = (self.get(prim, name) for name in _MESH)
         if points is None or counts is None or places is None or not len(counts):
             raise MeshError("it has no faces")
         vertices, sizes, corners = np.array(points, float), np.array(counts), np.array(places)
         if min(sizes) < 0 or sizes.sum() != len(corners) or len(corners) > _CORNERS:
-            raise MeshError("its faces do not fit its corners, or are too many")
+            raise MeshError("its face counts do not match its corners, or are too large")
         if not len(vertices) or corners.min() < 0 or corners.max() >= len(vertices):
             raise MeshError("a face has a vertex that does not exist")
         polygons = np.split(corners, np.cumsum(sizes)[:-1])
@@ -176,7 +176,7 @@ class Stage:
         return found.moved(vertices, mirrored=turned)
 
     def owner(self, prim: Any) -> Any:
-        """The prim itself or the nearest one above it that is a rigid body; None: it stands in the world."""
+        """The prim itself or its nearest ancestor that is a rigid body; None if it belongs to the world."""
         while prim and not prim.IsPseudoRoot():
             if prim.HasAPI(self.UsdPhysics.RigidBodyAPI):
                 return prim
@@ -184,7 +184,7 @@ class Stage:
         return None
 
     def target(self, prim: Any, name: str) -> Any:
-        """The prim that a relationship leads to, None if it leads nowhere."""
+        """The prim that a relationship targets, None if there is none."""
         relationship = prim.GetRelationship(name)
         paths = relationship.GetForwardedTargets() if relationship else []
         return self.stage.GetPrimAtPath(paths[0]) if paths else None

@@ -1,7 +1,6 @@
-"""The attributes of USD physics: what is read, what acts and is not modelled, what has no part in the motion.
+"""The attributes of USD physics: what is read, what affects the motion but is not modelled, and the rest.
 
-Engines add attributes of their own. Those on bodies and joints that are not listed and say something are
-findings.
+Engines add their own attributes. Unlisted ones on bodies and joints that have a value are findings.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ USD = {
     "PhysxJointAPI": Words("armature maxJointVelocity", "jointFriction"),
 }
 
-_NAMESPACES = {"PhysxRigidBodyAPI": "physxRigidBody", "PhysxJointAPI": "physxJoint"}  # of the others: physics
+_NAMESPACES = {"PhysxRigidBodyAPI": "physxRigidBody", "PhysxJointAPI": "physxJoint"}  # the others: physics
 
 
 def _named(*parts: int) -> set[str]:
@@ -53,18 +52,18 @@ def _named(*parts: int) -> set[str]:
 
 
 _KNOWN, _ACTING = _named(0, 2), _named(1)
-_SAID = ("physics:targetVelocity", "physics:minDistance", "physics:maxDistance")  # with drives, with joints
+_SAID = ("physics:targetVelocity", "physics:minDistance", "physics:maxDistance")  # reported elsewhere
 _ENGINES = ("physx", "mjc", "newton")
 _IDLE = (
     "physxRigidBody physxArticulation physxLimit physxCollision physxScene physxConvexHullCollision state "
     "physxContactReport"
-).split()  # namespaces of settings of solvers and contacts
+).split()  # namespaces of solver and contact settings
 _MULTIPLE = ("drive", "limit")
-_HARMLESS = ("physxRigidBody:enableGyroscopicForces",)  # act where they are false
+_HARMLESS = ("physxRigidBody:enableGyroscopicForces",)  # affect the motion only if false
 
 
 def check_usd_words(prims: Iterable[Any], stage: Stage, log: Log) -> None:
-    """Record attributes that are unknown, or act on the motion but are not modelled; each once."""
+    """Record attributes that are unknown, or affect the motion but are not modelled; each once."""
     found: dict[tuple[str, str], tuple[Any, int]] = {}
     for prim in prims:
         for rule, name in _odd(prim):
@@ -72,12 +71,12 @@ def check_usd_words(prims: Iterable[Any], stage: Stage, log: Log) -> None:
             found[rule, name] = first, count + 1
     for (rule, name), (prim, count) in found.items():
         times = f" ({count} times)" if count > 1 else ""
-        what = "is not modelled" if rule == "unsupported" else "is no attribute of USD physics"
+        what = "is not modelled" if rule == "unsupported" else "is not an attribute of USD physics"
         log.add(rule, stage.where(prim), f"{name[:80]!r} {what}{times}")
 
 
 def _odd(prim: Any) -> Iterator[tuple[str, str]]:
-    """(rule, name) of everything that a prim says and that is not simply read or idle."""
+    """(rule, name) of every attribute with a value that is neither read nor without effect."""
     for attribute in prim.GetAuthoredAttributes():
         name = attribute.GetName()
         first, _, rest = name.partition(":")
@@ -94,7 +93,7 @@ def _odd(prim: Any) -> Iterator[tuple[str, str]]:
 
 
 def _says(value: Any) -> bool:
-    """Whether a value is anything but zero, false, empty or without bound."""
+    """Whether a value is anything but zero, false, empty or unbounded."""
     try:
         numbers = np.atleast_1d(np.array(value, dtype=float))
     except (TypeError, ValueError):

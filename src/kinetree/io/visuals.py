@@ -1,4 +1,4 @@
-"""How a robot looks: the visual geometry of its file. It has no part in the dynamics; pictures ask for it."""
+"""The visual geometry of a robot file. It has no effect on the dynamics; pictures use it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from kinetree.io.xml import Element
 from kinetree.spatial.pose import Pose
 
 MESH = "mesh"
-_SHOWN = 2  # MJCF: geoms of the groups 0 to 2 are for the eye, by custom
+_SHOWN = 2  # MJCF: by convention, geoms of groups 0 to 2 are visible
 _ENDLESS = ("plane", "hfield", "sdf")
 _GREY = (0.7, 0.7, 0.7, 1.0)
-_MOST = 5_000  # shapes of one file that are drawn
+_MOST = 5_000  # most shapes drawn from one file
 
 Color = tuple[float, ...]
 
@@ -40,7 +40,7 @@ class Visual(NamedTuple):
     or an ellipsoid; coordinates of vertices; scale of a mesh along x, y, z.
     """
 
-    link: str  # the name of a body or of a frame of the model
+    link: str  # name of a body or frame of the model
     placement: Pose
     shape: str  # "sphere", "cylinder", "capsule", "box", "ellipsoid", "vertices" or "mesh"
     size: tuple[float, ...]
@@ -50,7 +50,7 @@ class Visual(NamedTuple):
 
 @dataclass
 class Looks:
-    """The shapes of a file, and what could not be had of them."""
+    """The shapes of a file, and those that are missing."""
 
     visuals: list[Visual] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -69,8 +69,8 @@ def read_looks(
 
     Args:
         source, format, repair, xacro_args: as for `kinetree.load`.
-        package_dirs, include_dirs: folders in which meshes and included files are looked for, besides that of
-            the file; nowhere else.
+        package_dirs, include_dirs: the only folders, besides that of the file, in which meshes and included
+            files are looked up.
     """
     document = open_document(source, package_dirs, include_dirs, xacro_args)
     log = Log(repair)
@@ -116,7 +116,7 @@ class _Reader:
             return Visual(link, Pose(), *found)
         if element.tag == "mesh":
             return self._mesh(link, element.get("filename") or "", element)
-        self.looks.missing.append(f"{link}: a <{shorten(element.tag)}> without proper sizes")
+        self.looks.missing.append(f"{link}: a <{shorten(element.tag)}> without valid sizes")
         return None
 
     def sdf(self, link: Link) -> Iterator[Visual]:
@@ -137,7 +137,7 @@ class _Reader:
                     yield found._replace(placement=pose_in(element, self.log), color=color)
 
     def mjcf(self, link: Link) -> Iterator[Visual]:
-        """The geoms of a body that are meant to be seen."""
+        """The visible geoms of a body."""
         for element, frame, meshes in link.geoms:
             compiler = meshes.compiler
             kind = element.get("type") or ("mesh" if element.get("mesh") else "sphere")

@@ -1,7 +1,7 @@
-"""The words of each format: what is read, what acts on the motion but is not modelled, what does neither.
+"""The vocabulary of each format: what is read, what affects the motion but is not modelled, and the rest.
 
-Every other attribute or element is a finding, so that nothing misspelt passes in silence. Words with a
-prefix (`drake:...`) are extensions, which other tools may read.
+Every other attribute or element is a finding, so that no typo goes unnoticed. Words with a prefix
+(`drake:...`) are extensions, which other tools may read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kinetree.io.xml import Element
 
 
 class Words(NamedTuple):
-    """What may stand in one element: attributes by what becomes of them; its children, None for anything."""
+    """What one element may contain: attributes by how they are treated; children, None for anything."""
 
     read: str = ""
-    acting: str = ""  # act on the motion and are not modelled: reported where they are not zero or false
-    idle: str = ""  # have no part in the motion
+    acting: str = ""  # affect the motion but are not modelled: reported unless zero or false
+    idle: str = ""  # have no effect on the motion
     children: str | None = None
 
     @property
@@ -108,8 +108,8 @@ MJCF = {
 }  # fmt: skip
 
 def table(words: dict[str, Words]) -> str:
-    """What becomes of every element and attribute, as a Markdown table."""
-    head = ["| element | read | reported | has no part in the motion |", "|---|---|---|---|"]
+    """How every element and attribute is treated, as a Markdown table."""
+    head = ["| element | read | reported | no effect on the motion |", "|---|---|---|---|"]
     rows = [
         f"| `{tag}` | " + " | ".join(" ".join(f"`{w}`" for w in part.split()) for part in of[:3]) + " |"
         for tag, of in words.items()
@@ -122,7 +122,7 @@ K = TypeVar("K")
 
 
 def tally(found: Iterable[tuple[K, Element]]) -> dict[K, tuple[Element, int]]:
-    """For each key its first element, and how many there are."""
+    """For each key, its first element and the number of elements."""
     counted: dict[K, tuple[Element, int]] = {}
     for key, element in found:
         first, count = counted.get(key, (element, 0))
@@ -131,7 +131,7 @@ def tally(found: Iterable[tuple[K, Element]]) -> dict[K, tuple[Element, int]]:
 
 
 def check_words(elements: Iterable[Element], words: dict[str, Words], log: Log) -> None:
-    """Record attributes and elements that a format does not have, and those that act but are not modelled."""
+    """Record words that a format does not define, and those that affect the motion but are not modelled."""
     odd = ((key, element) for element in elements for key in _odd(element, words.get(element.tag)))
     for (rule, tag, word), (element, count) in tally(odd).items():
         where = Where(element.file, element.line, element.label)
@@ -143,12 +143,12 @@ def check_words(elements: Iterable[Element], words: dict[str, Words], log: Log) 
             problem = f"<{tag}> has no attribute {shown!r}{times}"
             log.add(rule, where, problem, log.suggest(word, known.attributes))
         else:
-            problem = f"<{tag}> holds no <{shown}>{times}"
+            problem = f"<{tag}> cannot contain <{shown}>{times}"
             log.add(rule, where, problem, log.suggest(word, (known.children or "").split()))
 
 
 def _odd(element: Element, known: Words | None) -> Iterable[tuple[str, str, str]]:
-    """(rule, tag, word) for everything in an element that is not simply read or idle."""
+    """(rule, tag, word) for everything in an element that is neither read nor without effect."""
     if known is None:
         return
     attributes, acting = known.attributes, known.acting.split()

@@ -1,8 +1,8 @@
 """Xacro templates, expanded by the package `xacro`.
 
-Xacro evaluates Python expressions of the file and of every file that it includes, wherever they lie: to
-expand a file is to run it. It is done only where the caller gives `xacro_args`, and so says that the file is
-trusted; the result is read with the care that every file gets.
+Xacro evaluates the Python expressions in the file and in every file it includes, wherever they are: expanding
+a file means running it. This is done only if the caller gives `xacro_args` and thereby declares the file
+trusted; the result is read with the same checks as any other file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def expanded(document: Document, arguments: Mapping[str, Any] | None) -> Documen
     """A template with its macros and expressions replaced; any other document as it is.
 
     Raises:
-        FileError: the document is a template and `arguments` is None, xacro is not there, or it fails.
+        FileError: the document is a template and `arguments` is None, or xacro is not installed or fails.
     """
     where = Where(document.file, 0, "document")
     if arguments is None:
@@ -50,7 +50,7 @@ def expanded(document: Document, arguments: Mapping[str, Any] | None) -> Documen
     try:
         with _ONE_AT_A_TIME, _packages(document.package_dirs):
             text = _processed(xacro, document, given)
-    except Exception as error:  # whatever the expressions of the file raise
+    except Exception as error:  # the expressions of the file may raise anything
         problem = f"xacro cannot expand it: {type(error).__name__}: {shorten(' '.join(str(error).split()))}"
         refuse("xacro", where, problem, "Run xacro on it by hand; `$(find NAME)` looks in package_dirs=.")
     return replace(document, content=text)
@@ -68,7 +68,7 @@ def _word(value: Any) -> str:
 
 
 def _processed(xacro: Any, document: Document, arguments: dict[str, str]) -> str:
-    """The text that xacro makes of a file, or of a text without one."""
+    """The expansion of a file, or of a text without a file."""
     if document.directory is not None:
         return xacro.process_file(str(Path(document.file).resolve()), mappings=arguments).toxml()
     content = document.content

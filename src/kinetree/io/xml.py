@@ -1,13 +1,13 @@
-"""A small, safe XML reader: elements with line numbers, and nothing that a hostile file could use.
+"""A small, safe XML reader: elements with line numbers, and nothing that a hostile file could exploit.
 
-It stands on the expat parser of the standard library and differs from `xml.etree` in four ways:
+It is based on the expat parser of the standard library and differs from `xml.etree` in four ways:
 
 * a DOCTYPE is refused, so there are no entities to expand and no external resource to fetch;
 * size, depth, elements and attributes are capped (`LIMITS`), so memory and time are bounded;
-* every element knows its line and its span in the file, so messages can point and fixes can be spliced in;
+* every element knows its line and its span in the file, for messages and for in-place repairs;
 * prefixes need no declaration: `drake:joint` is simply a tag with a colon, as robot files use it.
 
-Nothing here, nor in any reader built on it, recurses: the depth of a file never meets Python's stack.
+Neither this module nor the readers built on it recurse, so deep files cannot overflow Python's stack.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kinetree.io.report import Where, refuse
 
 
 class Limits(NamedTuple):
-    """The largest document that is read."""
+    """Limits on the documents that are read."""
 
     size: int = 16 * 2**20  # bytes
     depth: int = 2_000  # nested elements
@@ -93,7 +93,7 @@ def read_xml(document: bytes | str, file: str, limits: Limits = LIMITS) -> Eleme
     """The root element of `document`.
 
     Args:
-        document: the text, or its bytes in the encoding that its XML declaration names.
+        document: the text, or its bytes in the encoding given by its XML declaration.
         file: the name that messages use.
         limits: caps on size, depth and counts.
 
@@ -107,7 +107,7 @@ def read_xml(document: bytes | str, file: str, limits: Limits = LIMITS) -> Eleme
 def _bytes_of(document: bytes | str, file: str, limits: Limits) -> tuple[bytes, str | None, int]:
     """The bytes to parse, their encoding if it is known, and how many lines were skipped at the start.
 
-    Blank space before `<?xml` and NUL bytes at the very end are common in robot files and harmless: both go.
+    Blanks before `<?xml` and NUL bytes at the end are common in robot files and harmless: both are removed.
     """
     if isinstance(document, str):
         try:
@@ -119,7 +119,7 @@ def _bytes_of(document: bytes | str, file: str, limits: Limits) -> tuple[bytes, 
         data, encoding = bytes(document), None
     if len(data) > limits.size:
         problem = f"the document has {len(data)} bytes; at most {limits.size} are read"
-        remedy = "Split the file, or keep meshes and other data outside of it."
+        remedy = "Split the file, or keep meshes and other data outside it."
         refuse("xml-limit", Where(file, 0, "document"), problem, remedy)
     body = data.rstrip(b"\0")
     if not body.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 space is not ASCII space
@@ -157,7 +157,7 @@ class _Reader:
             ValueError,
             LookupError,
             TypeError,
-        ) as error:  # an encoding that Python does not know or cannot map
+        ) as error:  # an encoding that Python does not know or cannot decode
             problem = f"the encoding cannot be read: {error}"
             self._refuse("xml-encoding", problem, "Save the file as UTF-8.", 1)
         if self.root is None:  # pragma: no cover - expat reports an empty document itself
@@ -205,7 +205,7 @@ class _Reader:
             self.stack[-1].text += data[:_TEXT]
 
 
-TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")  # a whole tag; ">" may stand inside a quoted value
-_TEXT = 4096  # characters of text that are kept: robot files write numbers and names there, no more
-_LABEL = 80  # characters of tags and names that messages show
-_REMEDY = "Correct the XML at this place; an editor that checks XML shows it."
+TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")  # a whole tag; ">" may occur inside a quoted value
+_TEXT = 4096  # most characters of text kept: robot files only have numbers and names there
+_LABEL = 80  # most characters of tags and names shown in messages
+_REMEDY = "Correct the XML here; an editor with XML support shows the fault."

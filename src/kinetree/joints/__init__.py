@@ -1,4 +1,4 @@
-"""Joints: one file a type, one contract (`base.Joint`)."""
+"""Joints: one file per type, one contract (`base.Joint`)."""
 
 from kinetree.joints.axial import AxialJoint
 from kinetree.joints.base import JOINT_TYPES, CoordinateJoint, Joint

@@ -1,4 +1,4 @@
-"""Joints whose motion is about and along one axis, and what that axis leaves out."""
+"""Joints that turn about and slide along one axis, and the directions across that axis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AxialJoint(CoordinateJoint):
     def axisymmetric(self, inertia: Inertia, mass: Any = 0, along: int = 0) -> Inertia:
         """The mass, `along` times the first moment along the axis, and equal second moments across it.
 
-        Only about a coordinate axis; zero about others.
+        Only for a coordinate axis; zero for any other.
         """
         found = coordinate_axis(self.axis)
         if found is None:
@@ -52,7 +52,7 @@ def axisymmetric(index: int, inertia: Inertia, mass: Any, along: Any) -> Inertia
 
 
 def turns_across(axis: Vector) -> tuple[Motion, Motion]:
-    """The two unit turns about directions perpendicular to `axis`."""
+    """The two unit rotations about directions perpendicular to `axis`."""
     a, b = perpendiculars(axis)
     return Motion(a, (0, 0, 0)), Motion(b, (0, 0, 0))
 

@@ -1,4 +1,4 @@
-"""The axis of a joint: its check, the rotation about it, and two directions across it."""
+"""The axis of a joint: validation, the rotation about it, and two directions across it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kinetree.spatial.transform import Transform
 
 Vector = tuple[Any, Any, Any]
 
-# Files give axes with few digits, as in (0.577, 0.577, 0.577); more than that is taken for a mistake.
+# Files give axes with few digits, such as (0.577, 0.577, 0.577); a larger deviation is taken for a mistake.
 UNIT_TOLERANCE = 1e-3
 
 
 def unit_axis(axis: Any, owner: str) -> Vector:
-    """The axis as a tuple of three numbers of unit length; exact zeros and ones become the integers 0 and 1.
+    """The axis as a unit vector, a tuple of three numbers; exact zeros and ones become the integers 0 and 1.
 
-    Only plain real numbers are checked and normalised: symbols and expressions are taken as they are.
+    Only plain real numbers are checked and normalised; symbols and expressions are taken as they are.
     """
     given = tuple(axis) if hasattr(axis, "__iter__") and not isinstance(axis, (str, dict)) else ()
     if len(given) != 3 or not all(map(_is_number, given)):
@@ -67,9 +67,9 @@ def rotation_about(axis: Vector, angle: Any) -> Transform:
 
 
 def turned_and_shifted(axis: Vector, angle: Any, shift: Vector) -> Transform:
-    """The transform to a frame whose origin is at `shift` and that is turned by `angle` about `axis`.
+    """The transform to a frame with origin at `shift`, turned by `angle` about `axis`.
 
-    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues); a spin factor about a coordinate axis.
+    E = R^T with R = c 1 + (1 - c) a a^T + s a~ (Rodrigues); a `Turn` factor for a coordinate axis.
     """
     c, s = ops.cos(angle), ops.sin(angle)
     along = coordinate_axis(axis)

@@ -1,26 +1,26 @@
-"""What a joint is: the contract that every joint type keeps, and nothing that depends on a type.
+"""The contract that every joint type fulfils, and nothing that depends on a type.
 
 A joint connects a predecessor frame, fixed in the body before it, to a successor frame, fixed in the body
-after it; the two coincide at the neutral position. It has `nq` position coordinates q and `nv` velocities
-v, which are the rates of q for every joint of class `CoordinateJoint` and quasi-velocities otherwise
-(spherical and free joints: the body angular velocity, the body twist).
+after it; the two coincide at the neutral position. It has `nq` position coordinates q and `nv` velocities v.
+These are the rates of q for every subclass of `CoordinateJoint`, and quasi-velocities otherwise (spherical
+and free joints: the body angular velocity, the body twist).
 
-A joint is an immutable value: its type and a tuple of numbers (`parameters`: an axis, a pitch). Numbers are
-of any kind that `kinetree.ops` knows, in the parameters as in q and v, so the same code serves floats,
-arrays of states, symbols and traces. No joint knows an algorithm, and no algorithm knows a joint type.
+A joint is an immutable value: its type and a tuple of numbers (`parameters`: an axis, a pitch). Parameters, q
+and v are numbers of any kind that `kinetree.ops` knows, so the same code serves floats, arrays of states,
+symbols and traces. No joint knows an algorithm, and no algorithm knows a joint type.
 
-A new joint type is one class, here or in your own code. It says about itself
+A new joint type is one class, here or in your own code. It defines
 
-- `type_name`: what files and messages call it; the class is then found by `Joint.named`;
-- `coordinates`: what each coordinate is, "angle", "length" or "quaternion" (four numbers of q, three angular
-  velocities of v); nq and nv, the neutral position, random positions and units follow from it;
-- `fields`: the arguments of its constructor and how many of the `parameters` each is, in order;
-- `steps`: the elementary motions it is made of, if it is made of any: converters need them;
+- `type_name`: its name in files and messages, by which `Joint.named` finds the class;
+- `coordinates`: the kind of each coordinate, "angle", "length" or "quaternion" (four numbers of q, three
+  angular velocities of v); nq and nv, the neutral position, random positions and units follow from it;
+- `fields`: the arguments of its constructor, in order, and how many of the `parameters` each of them is;
+- `steps`: the elementary motions it is made of, if any; converters need them;
 - `axis`: the one line that it turns about and slides along, if there is one (see `AxialJoint`);
 - `placement`, `subspace`, `complement`; `subspace_partials` and `subspace_second_partials` if S depends on q,
   and `unfelt` for speed;
 
-and every algorithm, file format and converter takes it. Derive from `CoordinateJoint`, or from `Joint` if
+and every algorithm, file format and converter supports it. Derive from `CoordinateJoint`, or from `Joint` if
 the velocities are not the rates of the coordinates.
 """
 
@@ -44,7 +44,7 @@ from kinetree.spatial.transform import Transform
 
 Numbers = tuple[Any, ...]
 
-# A quaternion whose length differs from 1 by more than this is not taken for a rounded unit quaternion.
+# A quaternion whose length differs from 1 by more than this is not accepted as a rounded unit quaternion.
 LENGTH_TOLERANCE = 1e-3
 
 POSITIONS = {"angle": 1, "length": 1, "quaternion": 4}  # numbers of q that a coordinate takes
@@ -65,9 +65,9 @@ class Joint(ABC):
     nq: ClassVar[int]  # position coordinates
     nv: ClassVar[int]  # velocities
     quaternions: ClassVar[tuple[int, ...]]  # where in q its quaternions start
-    fields: ClassVar[tuple[tuple[str, int], ...]] = ()  # (argument of the constructor, parameters it is)
-    is_free: ClassVar[bool] = False  # it constrains nothing, and its velocity is the twist of the body: S = 1
-    is_internal: ClassVar[bool] = False  # the library's own: not a joint of a model
+    fields: ClassVar[tuple[tuple[str, int], ...]] = ()  # (constructor argument, its number of parameters)
+    is_free: ClassVar[bool] = False  # it constrains nothing and its velocity is the body twist: S = 1
+    is_internal: ClassVar[bool] = False  # for use inside the library only: not a joint of a model
 
     parameters: Numbers
 
@@ -75,7 +75,7 @@ class Joint(ABC):
         object.__setattr__(self, "parameters", parameters)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Count what the class describes, and find it by its name from now on."""
+        """Derive nq, nv and the like from `coordinates`, and register the class by its name."""
         super().__init_subclass__(**options)
         if "coordinates" in cls.__dict__:
             cls._count_coordinates()
@@ -105,7 +105,7 @@ class Joint(ABC):
 
     @staticmethod
     def named(type_name: Any, owner: str = "Joint.named") -> type[Joint]:
-        """The joint type of a name, the library's or one that was defined before; ModelError if none is."""
+        """The joint type of this name, built-in or user-defined; ModelError if there is none."""
         try:
             return JOINT_TYPES[type_name]
         except (KeyError, TypeError):
@@ -118,7 +118,7 @@ class Joint(ABC):
 
     @classmethod
     def from_parameters(cls, parameters: Sequence[Any], owner: str = "") -> Self:
-        """The joint with these numbers, checked as the constructor does."""
+        """The joint with these numbers, checked as by the constructor."""
         count = sum(width for _, width in cls.fields)
         if len(parameters) != count:
             raise ModelError(
@@ -148,7 +148,7 @@ class Joint(ABC):
     def axis(self) -> Vector | None:
         """The line through both origins that the joint turns about and slides along; None if it has none.
 
-        Then it looks the same from frames that are turned about this line or slid along it.
+        The joint then looks the same from frames turned about this line or moved along it.
         """
         return None
 
@@ -158,20 +158,20 @@ class Joint(ABC):
         return self.axis
 
     def straightened(self) -> tuple[Any, Self] | None:
-        """Axes for both its sides, as rows, of which z is its first axis, and the joint as they see it.
+        """Axes for both sides, as rows, with z along its first axis, and the joint expressed in them.
 
-        None if it has no such axis.
+        None if it has no first axis.
         """
         return None
 
     @property
     def is_translation(self) -> bool:
-        """True if it only slides along its axis: then it is the same wherever its frames are put."""
+        """True if it only slides along its axis: then the placement of its frames does not matter."""
         return self.axis is not None and all(kind == "length" for kind in self.coordinates)
 
     @property
     def steps(self) -> tuple[Step, ...] | None:
-        """The elementary motions it is made of, from predecessor to successor; None: of none."""
+        """The elementary motions it is made of, from predecessor to successor; None if there are none."""
         return None
 
     @abstractmethod
@@ -183,11 +183,11 @@ class Joint(ABC):
         """The motion subspace S(q) in successor coordinates: S v is the velocity across the joint."""
 
     def subspace_partials(self, q: Numbers) -> tuple[Subspace, ...]:
-        """The derivatives dS_k of S along each velocity, () if S is constant: S-ring = sum_k v_k dS_k."""
+        """The derivatives dS_k of S along each velocity, S-ring = sum_k v_k dS_k; () if S is constant."""
         return ()
 
     def subspace_second_partials(self, q: Numbers) -> tuple[tuple[Subspace, ...], ...]:
-        """The derivatives d_j d_k S as entries [j][k], () if S is constant or changes at a constant rate."""
+        """The derivatives d_j d_k S as entries [j][k]; () if S is constant or changes at a constant rate."""
         if type(self).subspace_partials is not Joint.subspace_partials:
             raise ModelError(
                 f"the joint type {self.type_name!r} has subspace_partials and no subspace_second_partials, "
@@ -202,7 +202,7 @@ class Joint(ABC):
 
     @abstractmethod
     def integrate(self, q: Numbers, dv: Numbers) -> Numbers:
-        """The position reached from `q` by moving with the constant velocity `dv` for a unit of time."""
+        """The position reached from `q` by moving at the constant velocity `dv` for a unit of time."""
 
     @abstractmethod
     def difference(self, q0: Numbers, q1: Numbers) -> Numbers:
@@ -213,9 +213,9 @@ class Joint(ABC):
         """The rates of the position coordinates, qdot = A(q) v."""
 
     def soundness(self, q: Numbers) -> Numbers:
-        """Numbers that are at least 1 if `q` is a position of the joint: quaternions have unit length.
+        """Numbers that are at least 1 if `q` is a position of the joint: if quaternions have unit length.
 
-        2 - t^2 with t = (|quaternion|^2 - 1) / (2 LENGTH_TOLERANCE): neither overflow nor zero passes.
+        2 - t^2 with t = (|quaternion|^2 - 1) / (2 LENGTH_TOLERANCE), which rejects overflow and zero too.
         """
         scale = 0.5 / LENGTH_TOLERANCE
         found = []
@@ -226,13 +226,13 @@ class Joint(ABC):
         return tuple(found)
 
     def fault(self, q: Numbers) -> str:
-        """What is wrong with a position that is not sound, in words."""
+        """What is wrong with an invalid position, in words."""
         found = [tuple(map(float, q[k : k + 4])) for k in self.quaternions]
         lengths = " and ".join(f"{x} has length {math.hypot(*x):.6g}" for x in found)
         return f"its quaternion [x y z w] = {lengths}, and not 1"
 
     def velocity(self, q: Numbers, rate: Numbers) -> Numbers:
-        """The v whose rates are given, rate(q, v) = rate; the nearest one if no v has them."""
+        """The v with rate(q, v) = rate; the nearest one if no v has these rates."""
         units = [tuple(int(j == k) for j in range(self.nv)) for k in range(self.nv)]
         A = np.array([self.rate(q, unit) for unit in units], object)
         return tuple(ops.solve(A @ A.T, A @ np.array(rate, object)))
@@ -246,10 +246,10 @@ class Joint(ABC):
         return sum((_random(kind, rng) for kind in self.coordinates), ())
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """The part of a body's inertia (successor frame) that can move to the predecessor's body unnoticed.
+        """The part of a body's inertia (successor frame) that can be moved to the predecessor's body.
 
         A part D of the inertia with D S = 0 that is invariant under the joint's motion gives the same
-        equations of motion when it is moved across the joint. Zero if nothing is known.
+        equations of motion when it is moved across the joint. Zero if no such part is known.
         """
         return Inertia.zero()
 
@@ -298,7 +298,7 @@ J = TypeVar("J", bound=Joint)
 
 
 def _joint(joint_type: type[J], parameters: Numbers) -> J:
-    """A joint of the given type with these parameters as they are."""
+    """A joint of the given type with these parameters, unchecked."""
     joint = object.__new__(joint_type)
     object.__setattr__(joint, "parameters", parameters)
     return joint

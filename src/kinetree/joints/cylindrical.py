@@ -34,7 +34,7 @@ class Cylindrical(AxialJoint):
         return Subspace((Motion(self.axis, (0, 0, 0)), Motion((0, 0, 0), self.axis)))
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """About a coordinate axis z: diag(Jyy, Jyy, 0)."""
+        """For a coordinate axis z: diag(Jyy, Jyy, 0)."""
         return self.axisymmetric(inertia)
 
     def complement(self, q: Numbers) -> Subspace:

@@ -36,5 +36,5 @@ class Fixed(CoordinateJoint):
         return Subspace(BASIS)
 
 
-# The six unit motions: turns about, then translations along x, y, z.
+# The six unit motions: rotations about x, y, z, then translations along them.
 BASIS: tuple[Motion, ...] = tuple(Motion.from_components(int(j == k) for j in range(6)) for k in range(6))

@@ -44,7 +44,7 @@ class Free(Joint):
         return tuple(tuple(BASIS[j].cross(BASIS[k]).components for k in range(6)) for j in range(6))
 
     def integrate(self, q: Numbers, dv: Numbers) -> Numbers:
-        """The pose T(q) exp(dv): a screw motion in the body frame, exact for any length of step."""
+        """The pose T(q) exp(dv): a screw motion in the body frame, exact for any step length."""
         u, w = dv[:3], dv[3:]
         x = dot(u, u)
         across = cross(u, w)

@@ -19,11 +19,11 @@ from kinetree.spatial.vector import scale
 
 
 class Helical(AxialJoint):
-    """A rotation by q about `axis` with the translation h q along it; S = [a; h a].
+    """A rotation by q about `axis` with a translation h q along it; S = [a; h a].
 
     Args:
         axis: unit vector a in predecessor axes (the same in successor axes).
-        pitch: translation per angle h, m/rad.
+        pitch: translation per angle, h, m/rad.
     """
 
     __slots__ = ()
@@ -52,7 +52,7 @@ class Helical(AxialJoint):
         return Subspace((Motion(self.axis, scale(self.axis, self.pitch)),))
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """About a coordinate axis z: diag(Jyy, Jyy, 0)."""
+        """For a coordinate axis z: diag(Jyy, Jyy, 0)."""
         return self.axisymmetric(inertia)
 
     def complement(self, q: Numbers) -> Subspace:

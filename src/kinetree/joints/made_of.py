@@ -1,4 +1,4 @@
-"""From elementary motions back to the joint that is made of them."""
+"""The joint that a sequence of elementary motions makes up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDING = 1e-15  # axes are normalised when a joint is made
 def made_of(steps: Sequence[Step]) -> Joint | None:
     """The joint that is made of these steps, whatever its coordinates are called; None if there is none.
 
-    Every known type is tried: its vectors are the axes in their order, its numbers the ratios.
+    Every known type is tried: the axes, in order, are its vector arguments, and the ratios its numbers.
     """
     axes = [step.axis for step in steps if step.axis is not None]
     ratios = [step.ratio for step in steps if step.ratio != 1]
@@ -33,7 +33,7 @@ def made_of(steps: Sequence[Step]) -> Joint | None:
 
 
 def _same(a: Sequence[Step], b: Sequence[Step]) -> bool:
-    """Whether two sequences of steps are the same motion, with the same ties between them."""
+    """Whether two sequences of steps are the same motion, with the same shared coordinates."""
     return len(a) == len(b) and _ties(a) == _ties(b) and all(map(_alike, a, b))
 
 

@@ -17,7 +17,7 @@ _STILL = Motion((0, 0, 0), (0, 0, 0))
 
 
 class Planar(CoordinateJoint):
-    """q = [theta, x, y]: a turn about z at the position (x, y, 0) in predecessor axes; v = qdot.
+    """q = [theta, x, y]: a rotation about z at the position (x, y, 0) in predecessor axes; v = qdot.
 
     S = [e_z 0 0; 0 R^T e_x R^T e_y] turns with theta.
     """

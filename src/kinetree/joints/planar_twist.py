@@ -1,4 +1,4 @@
-"""The planar joint with the velocity of its body: the same motion as `Planar`, in other velocities."""
+"""The planar joint with body velocities: the same motion as `Planar`, in other velocities."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kinetree.joints.planar import Planar
 from kinetree.spatial.even import cotangent_defect_ratio, sine_defect_ratio, versine_ratio
 from kinetree.spatial.subspace import Subspace
 
-_PLANE = (2, 3, 4)  # turn about z, move along x and y
+_PLANE = (2, 3, 4)  # rotation about z, translations along x and y
 
 
 class PlanarTwist(Joint):
     """q = [theta, x, y] as for `Planar`; v = [omega, v_x, v_y], the velocity of the body in its own axes.
 
-    S = [e_z 0 0; 0 e_x e_y] is constant, and the velocities have the brackets of se(2). Wheels and skids,
-    which push along the body, are simple in them.
+    S = [e_z 0 0; 0 e_x e_y] is constant, and the velocities have the brackets of se(2). They suit wheels and
+    skids, whose forces act along the axes of the body.
     """
 
     __slots__ = ()
@@ -40,14 +40,14 @@ class PlanarTwist(Joint):
         return tuple(tuple(bracket(j, k) for k in _PLANE) for j in _PLANE)
 
     def integrate(self, q: Numbers, dv: Numbers) -> Numbers:
-        """The pose T(q) exp(dv): an arc of a circle, exact for any length of step."""
+        """The pose T(q) exp(dv): an arc of a circle, exact for any step length."""
         u, x, y = dv
         along, across = 1 - u * u * sine_defect_ratio(u * u), u * versine_ratio(u * u)
         dx, dy = _turned(q[0], along * x - across * y, across * x + along * y)
         return (q[0] + u, q[1] + dx, q[2] + dy)
 
     def difference(self, q0: Numbers, q1: Numbers) -> Numbers:
-        """The twist log(T(q0)^-1 T(q1)), which turns by at most half a turn."""
+        """The twist log(T(q0)^-1 T(q1)), with a rotation of at most half a turn."""
         turn = q1[0] - q0[0]
         u = ops.atan2(ops.sin(turn), ops.cos(turn))
         x, y = _turned(-q0[0], q1[1] - q0[1], q1[2] - q0[2])

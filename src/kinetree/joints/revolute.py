@@ -1,4 +1,4 @@
-"""The hinge: one rotation about an axis; and the spin of a rotor seen from a frame that does not turn."""
+"""The hinge: one rotation about an axis. Also the spin of a rotor, seen from a frame that does not turn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Revolute(AxialJoint):
         return Subspace((Motion(self.axis, (0, 0, 0)),))
 
     def unfelt(self, inertia: Inertia) -> Inertia:
-        """About a coordinate axis z: the mass, the first moment along z, and diag(Jyy, Jyy, 0)."""
+        """For a coordinate axis z: the mass, the first moment along z, and diag(Jyy, Jyy, 0)."""
         return self.axisymmetric(inertia, inertia.mass, 1)
 
     def complement(self, q: Numbers) -> Subspace:
@@ -42,11 +42,10 @@ class Revolute(AxialJoint):
 
 
 class Spin(Revolute):
-    """A rotation about `axis` that is felt but not followed: S = [a; 0], yet the placement is the identity.
+    """A rotation about `axis` that its frame does not follow: S = [a; 0], but the placement is the identity.
 
-    For a body that looks the same from every angle about its axis (a rotor, an armature) the frame in which
-    its inertia is written need not turn with it. The library uses this joint inside groups; models do not
-    contain it.
+    The frame of a body that is symmetric about its axis (a rotor, an armature) need not turn with it. The
+    library uses this joint inside groups; models do not contain it.
     """
 
     __slots__ = ()

@@ -64,19 +64,19 @@ class Spherical(Joint):
 
 
 def turning(q: Numbers, rate: Numbers) -> Numbers:
-    """The body angular velocity of a quaternion that changes at some rate; a change of its length is none."""
+    """The body angular velocity of a quaternion that changes at `rate`; changes of its length are ignored."""
     x, y, z, w = q
     twice = 2 / (x * x + y * y + z * z + w * w)
     return tuple(part * twice for part in quaternion_product(quaternion_conjugate(q), rate)[:3])
 
 
 def point_mass(inertia: Inertia) -> Inertia:
-    """The mass alone, at the origin: no rotation about the origin moves it."""
+    """The mass alone, at the origin, where no rotation moves it."""
     return Inertia.from_moments(inertia.mass, (0, 0, 0), (0, 0, 0, 0, 0, 0))
 
 
 def coordinate_matrix(q: Numbers) -> tuple:
-    """E = R^T of a quaternion of any length but zero, which is not a rotation and gives NaN."""
+    """E = R^T of a quaternion of any length but zero, which gives NaN."""
     try:
         return transpose(quaternion_matrix(q))
     except ZeroDivisionError:

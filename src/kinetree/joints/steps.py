@@ -1,6 +1,6 @@
 """The elementary motions that a joint is made of: hinges, slides and balls, one after the other.
 
-Converters to other libraries and files read joints this way and need to know no joint type.
+Converters to other libraries and files read joints in this form and need to know no joint type.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 class Step(NamedTuple):
     """One elementary motion; the successor side of a step is the predecessor side of the next.
 
-    kind: "hinge" turns about `axis`, "slide" moves along `axis`, "ball" turns by a quaternion [x y z w].
+    kind: "hinge" turns about `axis`, "slide" moves along `axis`, "ball" rotates by a quaternion [x y z w].
     axis: unit vector, the same on both sides; None for a ball.
-    positions: which coordinates of the joint move it.
-    velocities: which velocities of the joint belong to it. Where a joint's velocities are not the rates of
+    positions: the coordinates of the joint that drive it.
+    velocities: the velocities of the joint that belong to it. If a joint's velocities are not the rates of
         its coordinates (a free joint), they are the same motion in the axes of the successor.
-    ratio: angle or length of the step per unit of its coordinate. Two steps that share a coordinate, as the
-        turn and the slide of a screw do, are tied to each other.
+    ratio: angle or length of the step per unit of its coordinate. Two steps that share a coordinate, such as
+        the rotation and the translation of a screw, are tied to each other.
     """
 
     kind: Literal["hinge", "slide", "ball"]

@@ -65,7 +65,7 @@ class Universal(CoordinateJoint):
         return self.axis1 if _is_right(self.axis1, self.axis2) else None
 
     def straightened(self) -> tuple[Any, Universal] | None:
-        """x is its second axis, if they are at right angles."""
+        """Axes with x along the second axis, if the two axes are at right angles."""
         a, b = self.axis1, self.axis2
         if not _is_right(a, b):
             return None

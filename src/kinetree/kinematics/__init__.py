@@ -1,4 +1,4 @@
-"""Positions that bring frames to where they are wanted, and frames relative to each other."""
+"""Inverse kinematics, and the motion of frames relative to each other."""
 
 from kinetree.kinematics.frames import Frames, Instant
 from kinetree.kinematics.inverse import Solution, inverse_kinematics

@@ -1,4 +1,4 @@
-"""Steps of damped least squares towards the poses of frames: the machine code of inverse kinematics."""
+"""Damped least-squares steps towards the poses of frames: the compiled part of inverse kinematics."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kinetree.stages import function
 
 Array = np.ndarray
 
-INSIDE, HARD = 2e-6, 1e3  # rad or m: how far from a limit a joint of a loop is held, and with what weight
-LEAST = 1e-12  # of the trace of J J^T: what is added at least, so that a singular posture has a step too
+INSIDE, HARD = 2e-6, 1e3  # rad or m: distance from a limit at which a joint of a loop is held, and its weight
+LEAST = 1e-12  # least damping, as a fraction of the trace of J J^T, for a step even in a singular posture
 
 
 @function("q, goals(frames, 4, 4), weights(frames, 2), damping -> q, error(frames)")
@@ -34,19 +34,18 @@ def pose_descent(
     limits: bool = True,
     iterations: int = 10,
 ) -> tuple[Array, Array]:
-    """The position after some steps of the damped method of Gauss and Newton towards goals of frames.
+    """The position after damped Gauss-Newton steps towards the goals of frames.
 
         dq = W J^T (J W J^T + (damping |e|^2 + eps) 1)^-1 e        q <- clip(q (+) dq)
 
-    with the error e of all frames, in their own axes: w_r 2 sin(angle / 2) axis of the rotation that is
-    missing (unless the goal is a point) and w_p times the displacement. Damping that falls with the squared
-    error makes steps short far from the goal and those of Newton's method near it. W leaves out joints that
-    stand at a limit and would go beyond it. A joint that depends on others by a loop and is beyond a limit
-    is one more error, with its row of G. `weights` are (w_r, w_p); `error` is |e| of each frame at the end,
-    and of such joints with it.
+    with the error e of all frames, in their own axes: w_r 2 sin(angle / 2) axis of the remaining rotation
+    (unless the goal is a point) and w_p times the displacement. Damping proportional to the squared error
+    makes steps short far from the goal and Newton-like near it. W excludes joints that are at a limit and
+    would exceed it. A joint that depends on others through a loop and is beyond a limit contributes one more
+    error, with its row of G. `weights` are (w_r, w_p); `error` is |e| of each frame at the end, including
+    that of such joints.
 
-    Reference: Sugihara (2011), solvability-unconcerned inverse kinematics by Levenberg and Marquardt's
-    method.
+    Reference: Sugihara (2011), solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method.
     """
     points = points or (False,) * len(frames)
 
@@ -71,7 +70,7 @@ def pose_descent(
 def _errors(
     model: Model, q: Array, goals: Array, weights: Array, frames: tuple[str, ...], points: tuple[bool, ...]
 ) -> tuple[Array, Array]:
-    """The weighted error (m,), and the Jacobian (m, nv) of the motion that takes it away."""
+    """The weighted error (m,), and the Jacobian (m, nv) of the motion that removes it."""
     errors: list[Any] = []
     rows: list[Array] = []
     for name, is_point, goal, (turning, moving) in zip(frames, points, goals, weights, strict=True):
@@ -86,7 +85,7 @@ def _errors(
 
 
 def _step(e: Array, J: Array, damping: Any) -> Array:
-    """The damped step, from the smaller one of the two systems that have it as their solution."""
+    """The damped step, from the smaller of the two equivalent systems of equations."""
     if len(e) <= J.shape[1]:
         return J.T @ _solved(J @ J.T, damping, e)
     return _solved(J.T @ J, damping, J.T @ e)
@@ -106,9 +105,9 @@ def _limits(model: Model) -> tuple[dict[int, tuple[int, float]], dict[int, tuple
 
 
 def _beyond(model: Model, q: Array, inside: float, pull: Array) -> tuple[Array, Array]:
-    """How far joints that depend on others are beyond their limits, weighted, and what takes that away.
+    """How far dependent joints are beyond their limits, weighted, and the rows of G that correct it.
 
-    A joint that is there and that `pull` would bring back is left alone.
+    A joint near its limit that `pull` would bring back is left alone.
     """
     span = spanned(model, q)
     assert span.G is not None
@@ -128,7 +127,7 @@ def _beyond(model: Model, q: Array, inside: float, pull: Array) -> tuple[Array, 
 
 
 def _free(model: Model, q: Array, pull: Array, low: dict, high: dict) -> Array:
-    """1 for velocities that may change, 0 for those that `pull` beyond a limit at which they are."""
+    """1 for velocities that may change, 0 for those at a limit that `pull` would move beyond it."""
     free = np.ones(model.nv, pull.dtype)
     for limits, side in ((low, -1.0), (high, 1.0)):
         for i, (k, limit) in limits.items():

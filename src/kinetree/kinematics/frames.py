@@ -1,4 +1,4 @@
-"""Frames that move by a law of time and belong to no body, in one network with the frames of a model."""
+"""Frames that move by a given law of time, in one network with the frames of a model."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ Array = np.ndarray
 
 
 class Frames:
-    """Frames beside those of a model, each placed in another one by a law of time.
+    """Frames in addition to those of a model, each placed in another one by a law of time.
 
-    A law is a function of the time that returns a `Pose` (or a 4x4 matrix) and computes with
-    `kinetree.ops`; its derivatives are found from it. A pose in place of a law does not change. Networks
-    never change: `add` returns another one. Any two frames, of the network or of the model, have a pose, a
-    velocity and an acceleration relative to each other; what both hang on has no part in it and costs no
-    digits.
+    A law is a function of time that returns a `Pose` (or a 4x4 matrix) and computes with `kinetree.ops`; it is
+    differentiated automatically. A pose instead of a law is constant. Networks are immutable: `add` returns
+    another one. Any two frames, of the network or of the model, have a pose, a velocity and an acceleration
+    relative to each other; the motion of a common parent does not enter and costs no digits.
 
     Args:
         model: a robot whose bodies and frames belong to the network; None for the world alone.
@@ -54,7 +53,7 @@ class Frames:
         Args:
             name: of the frame.
             parent: a frame of the network or of the model, a body, or "world".
-            law: its pose in the parent: a function of the time, or a constant; None for the same place.
+            law: its pose in the parent: a function of time, or a constant; None for the identity.
         """
         new_frame(name, (*self._parents, *self.model.frame_names), self.model.body_names, self.model.name)
         self._known(parent)
@@ -65,11 +64,11 @@ class Frames:
         return result
 
     def at(self, t: Any = 0.0, q: Any = None, v: Any = None, a: Any = None) -> Instant:
-        """The network at a time and in a state of the model, or in batches of them, which broadcast.
+        """The network at a time and in a state of the model, or in batches of both, which broadcast.
 
         Args:
             t: the time, s.
-            q, v, a: of the model; v and a are zero if left out, and q is needed where the model matters.
+            q, v, a: of the model; v and a default to zero; q is needed where a result depends on the model.
         """
         return Instant(self, t, q, v, a)
 
@@ -83,7 +82,7 @@ class Frames:
         return name
 
     def _upwards(self, name: str) -> list[str]:
-        """A frame, what it is placed in, and so on up to a frame of the model or the world."""
+        """A frame, its parent, and so on up to a frame of the model or the world."""
         path = [self._known(name)]
         while path[-1] in self._parents:
             path.append(self._parents[path[-1]])
@@ -123,7 +122,7 @@ class Instant:
         return stacked((*turn.turned_back(x.angular), *turn.turned_back(x.linear)))
 
     def _moving(self, frame: str, base: str) -> Moving:
-        """By way of the nearest frame that both hang on, or else of the model."""
+        """The motion of a frame relative to another, by their nearest common parent or else the model."""
         outer, inner = self.frames._upwards(frame), self.frames._upwards(base)
         shared = [name for name in outer if name in inner]
         if shared:
@@ -134,7 +133,7 @@ class Instant:
         return self._down(inner).inverse() @ between @ self._down(outer)
 
     def _down(self, path: list[str]) -> Moving:
-        """The first frame of a path relative to what the last one is placed in."""
+        """The first frame of a path relative to the parent of the last one."""
         moving = Moving(Transform())
         for name in reversed(path):
             law = self.frames._laws[name]

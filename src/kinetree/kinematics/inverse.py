@@ -1,4 +1,4 @@
-"""`kt.inverse_kinematics`: positions that bring frames to where they are wanted."""
+"""`kt.inverse_kinematics`: positions that bring frames to their targets."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kinetree.model import Model
 Array = np.ndarray
 
 ITERATIONS = 10  # of one kernel call
-RIGID = 1e-6  # how far R^T R may be from 1 in a target
-DAMPING, MOST_DAMPING = 0.1, 1e4  # of the squared error; the second for targets that are far out of reach
-SETTLING = 100  # kernel calls at most for problems without a solution, to find the least error
-SETTLED = 1e-9  # the part of the error by which one of them lowers it at the end
-PROGRESS = 0.5  # a call that leaves more than this part of the error makes way for another start
+RIGID = 1e-6  # how far R^T R of a target may be from 1
+DAMPING, MOST_DAMPING = 0.1, 1e4  # factors of the squared error; the second for targets far out of reach
+SETTLING = 100  # most kernel calls for problems without a solution, to find the smallest error
+SETTLED = 1e-9  # these calls end when one reduces the error by less than this fraction
+PROGRESS = 0.5  # a call that leaves more than this fraction of the error triggers a restart
 
 
 class Solution(NamedTuple):
-    """What `inverse_kinematics` found; batch axes lead."""
+    """The result of `inverse_kinematics`; batch axes lead."""
 
     q: Array  # (..., nq): the best position found, within the limits
     success: Array  # (...): whether its error is at most the tolerance
@@ -42,20 +42,20 @@ def inverse_kinematics(
 ) -> Solution:
     """Positions q that bring frames to their targets, by damped least squares with restarts.
 
-    The steps are machine code, in SIMD lanes and threads over the batch. A problem that is stuck starts again
-    from another position; all problems have the same list of starts, so that what is found for one does not
-    depend on the others in its batch.
+    The steps are machine code, in SIMD lanes and threads over the batch. A problem that is stuck restarts
+    from another position. All problems share one list of starts, so the result of one does not depend on the
+    others in its batch.
 
     Args:
         model: the robot.
         targets: {frame: world pose (..., 4, 4), or position (..., 3)}, of frames or bodies.
-        q0: where to begin, (..., nq); a random position within the limits if left out. The nearest solution
-            in the sense of the descent is found first.
-        weights: {frame: w, or (w_rotation, w_position)} of the errors, 1 if left out. Targets that
-            contradict each other are met in the sense of weighted least squares (and `success` is False).
+        q0: where to begin, (..., nq); a random position within the limits if left out. The solution that the
+            descent reaches from there is tried first.
+        weights: {frame: w, or (w_rotation, w_position)} of the errors, 1 if left out. Contradictory targets
+            are met in the weighted least-squares sense (and `success` is False).
         tolerance: the error that counts as solved, m and rad.
-        limits: keep to the limits of the joints.
-        attempts: how often a problem is given machine code at most; each time 10 iterations.
+        limits: respect the joint limits.
+        attempts: most kernel calls for a problem, of 10 iterations each.
         seed: of the random starts.
 
     Returns:
@@ -91,7 +91,7 @@ def inverse_kinematics(
 
 
 class _Problems:
-    """A batch of problems, and what has been found for each."""
+    """A batch of problems, and the best result for each."""
 
     def __init__(self, model: Model, goals: Array, weights: Array, options: dict[str, Any], starts: Array):
         self.model, self.goals, self.weights, self.options = model, goals, weights, options
@@ -99,12 +99,12 @@ class _Problems:
         self.own = model.memo((_own_joints, options["frames"]), lambda: _own_joints(model, options["frames"]))
         self.limbs = np.flatnonzero(self.own.any(-1))
         count = len(goals)
-        self.used = np.zeros(count, int)  # how many of the starts each problem has had
+        self.used = np.zeros(count, int)  # number of starts used by each problem
         self.next = np.empty((count, model.nq))
         self.last = np.full(count, np.inf)  # the error after the last attempt from the same start
         self.best, self.error = np.full((count, model.nq), np.nan), np.full(count, np.inf)
         self.errors = np.full((count, len(self.own)), np.inf)
-        self.fresh = np.ones(count, bool)  # takes the next of the starts
+        self.fresh = np.ones(count, bool)  # to begin from the next start
 
     def begin(self, q: Array) -> None:
         """Begin with given positions."""
@@ -112,7 +112,7 @@ class _Problems:
         self.fresh[:] = False
 
     def attempt(self, tolerance: float) -> bool:
-        """Bring all unsolved problems forward; False if there was none."""
+        """Advance all unsolved problems; False if there was none."""
         open_ = np.flatnonzero(~(self.error <= tolerance))
         if not len(open_):
             return False
@@ -123,7 +123,7 @@ class _Problems:
         return True
 
     def settle(self, tolerance: float) -> None:
-        """Take problems that stay unsolved on to the nearest minimum of their error."""
+        """Take unsolved problems to the nearest minimum of their error."""
         open_ = np.flatnonzero(~(self.error <= tolerance))
         damping = np.full(len(self.goals), DAMPING)
         for _ in range(SETTLING):
@@ -136,7 +136,7 @@ class _Problems:
             open_ = open_[lower | (damping[open_] < MOST_DAMPING)]
 
     def _descend(self, problems: Array, q: Array, damping: Any = DAMPING) -> tuple[Array, Array]:
-        """Positions and errors of problems after some steps from q; the best are kept."""
+        """Positions and errors of problems after one kernel call from q; the best are kept."""
         q, errors = pose_descent(self.model, q, self.goals[problems], self.weights, damping, **self.options)
         error = np.linalg.norm(errors, axis=-1)
         better = error < self.error[problems]
@@ -145,10 +145,10 @@ class _Problems:
         return q, error
 
     def _start(self, problems: Array) -> None:
-        """Give problems another start: random, or every other time only a limb that has not arrived.
+        """Give problems another start: random or, every other time, random only in one limb.
 
-        What moves the frame with the largest error and no other is drawn again, the rest is as in the best
-        position so far. Limbs that do not depend on each other find their places one after the other.
+        The joints that move only the frame with the largest error are drawn again; the others are as in the
+        best position so far. Independent limbs thus reach their targets one after the other.
         """
         number = self.used[problems]
         self.next[problems] = self.starts[number]
@@ -180,7 +180,7 @@ def _read_targets(
         )
     points, goals = [], []
     for name, given in targets.items():
-        model.frame(name)  # an unknown name is an error that lists the known ones
+        model.frame(name)  # an unknown name raises an error that lists the known ones
         is_pose = np.shape(given)[-2:] == (4, 4)
         target = _read(f"the target of {name!r}", given, (4, 4) if is_pose else (3,))
         if is_pose:

@@ -1,4 +1,4 @@
-"""One frame that moves relative to another: where it is, how fast, and how that changes."""
+"""The motion of one frame relative to another: pose, velocity and acceleration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Moving(NamedTuple):
     def acceleration(self, omega: Vector) -> Motion:
         """The derivative of V seen from a frame relative to which B turns at `omega`, in B-axes.
 
-        d_F V = d_B V + omega(F, B) x V on both halves: seen from A, the acceleration of the origin.
+        d_F V = d_B V + omega(F, B) x V on both halves; seen from A, it is the acceleration of the origin.
         """
         linear, angular = cross(omega, self.V.linear), cross(omega, self.V.angular)
         return self.A + Motion(angular, linear)

@@ -1,9 +1,8 @@
 """Frames of a model relative to each other.
 
-Only the joints between two frames matter. So everything is computed in the part of the model that the nearest
-common carrier of the two carries, with that carrier at rest: no digits are lost to the place of the robot
-    in the
-world, and nothing else is computed.
+Only the joints between two frames matter. Everything is therefore computed in the part of the model that is
+carried by the nearest common ancestor of the two, with that ancestor at rest: no digits are lost to the place
+of the robot in the world, and nothing else is computed.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ Array = np.ndarray
 
 
 def _part(model: Model, carrier: int) -> tuple[Model, Array, Array]:
-    """What a body carries as a model of its own, and which of q and v are its."""
+    """What a body carries, as a model of its own, and the indices of its coordinates in q and v."""
 
     def make() -> tuple[Model, Array, Array]:
-        part = model if model.loops else standing(model, carrier)  # a part would cut loops
+        part = model if model.loops else standing(model, carrier)  # taking a part would cut loops
         if part is model:
             return model, np.arange(model.nq), np.arange(model.nv)
         q = [np.arange(model.nq)[model.position_index(name)] for name in part.joint_names[1:]]
@@ -52,7 +51,7 @@ def _moving(model: Model, frame: str, base: str, q: Array, v: Any = None, a: Any
 
 
 def _in_axes(model: Model, q: Array, x: Motion, frame: str, axes: str | None) -> Array:
-    """A motion in the axes of a frame, in those of another one."""
+    """A motion given in the axes of a frame, expressed in those of another."""
     if axes is None:
         return np.array(x.components)
     turn = _moving(model, frame, axes, q).X
@@ -96,10 +95,10 @@ def relative_acceleration(
 
         d_s V = d_f V + omega(s, f) x V        on both halves of V = V(b, f)
 
-    A derivative depends on who watches. Seen from the frame f itself, as by default, it is the spatial
-    acceleration; with seen_from=base its second half is the second derivative of the position of f in b. In
-    the axes of the frame, or of a third frame `axes`, which has no part in the derivative. Without gravity.
-    Cost O(d).
+    A derivative depends on the frame of the observer. Seen from the frame f itself, the default, it is the
+    spatial acceleration; with seen_from=base its second half is the second derivative of the position of f in
+    b. It is given in the axes of the frame, or of a third frame `axes`, which does not affect the derivative.
+    Without gravity. Cost O(d).
 
     Reference: Jain (2024) part 1 (derivative and representation frames; Coriolis terms, corrected).
     """

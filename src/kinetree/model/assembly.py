@@ -1,7 +1,7 @@
-"""Loops in numbers: positions in which they are closed, which of their rows count, and what depends on what.
+"""Numerical analysis of loops: closed positions, independent rows, and dependent velocities.
 
-Rows of a file are often redundant (a planar loop closed by a ball has one row too many), and some are so up
-to the digits of the file. Ranks are decided here, once, over sampled positions in which the loop is closed.
+Rows from a file are often redundant (a planar loop closed by a ball joint has one row too many), some only to
+the digits of the file. Ranks are decided here, once, over sampled positions in which the loop is closed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from kinetree.model.ties import Tie
 Array = np.ndarray
 
 CLOSED = 1e-12  # in units of the loop's size
-SLACK = 1e-3  # more than this, and rows that seemed redundant contradict the others
-SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close soon are left out
-STRIDES, STRIDE = 6, 0.1  # of the ways along which rows that were left out are watched; rad or sizes
-PATIENCE = 12  # steps that bring nothing nearer
-WEAKEST = 1e-7  # singular values below this part of the largest one close nothing
-NEARLY = 0.1  # rows that are within this part of others say the same in a sound mechanism
-LONGEST = 0.3  # of a step towards a closed position, rad or sizes
-WILLING = 10.0  # of the velocities of balls, which are no rates of coordinates: dependent unless much worse
-UNWILLING = 1e-6  # preferred joints are independent unless there are no others
-ALIVE = 1e-2  # a reference has pivots of this part of what they usually are
-NEAR_BASE = 0.3  # joints next to the base are independent unless others are so much better
+SLACK = 1e-3  # rows that seemed redundant contradict the others if they open by more than this
+SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close in SOON iterations are dropped
+STRIDES, STRIDE = 6, 0.1  # number and length (rad or sizes) of the steps over which dropped rows are checked
+PATIENCE = 12  # iterations without progress before giving up
+WEAKEST = 1e-7  # singular values below this fraction of the largest count as zero
+NEARLY = 0.1  # rows that agree with others to this fraction are redundant in a sound mechanism
+LONGEST = 0.3  # longest step towards a closed position, rad or sizes
+WILLING = 10.0  # weight of ball velocities, not rates of coordinates: dependent unless much worse
+UNWILLING = 1e-6  # weight of preferred joints: independent unless there is no other choice
+ALIVE = 1e-2  # pivots at the reference are at least this fraction of their usual size
+NEAR_BASE = 0.3  # weight of joints next to the base: independent unless others are that much better
 
 
 class Assembly:
@@ -62,7 +62,7 @@ class Assembly:
         return phi / self.units, K * self.scales / self.units[:, None]
 
     def moved(self, q: Array, u: Array) -> Array:
-        """q after its joints moved with the velocities u (batch, velocities), in units of the loop."""
+        """q after its joints have moved with the velocities u (batch, velocities), in units of the loop."""
         out, u = q.copy(), u * self.scales
         for m in self.node.members:
             own = m.coupling
@@ -91,9 +91,9 @@ class Assembly:
         iterations: int = ITERATIONS,
         weakest: float = WEAKEST,
     ) -> tuple[Array, Array]:
-        """Closed positions near q, by steps of least norm, and how far each is still open.
+        """Closed positions near q, by minimum-norm Newton steps, and the remaining gap of each.
 
-        Directions that move the rows by less than `weakest` of what others do are not moved along.
+        Directions whose singular value is below `weakest` times the largest are not used.
         """
         free = range(len(self.node.v_index)) if free is None else free
         phi, K = self.rows(q)
@@ -122,7 +122,7 @@ class Assembly:
     def near(
         self, start: Array, free: Sequence[int] | None = None, tolerance: float = SLACK
     ) -> tuple[Array, float]:
-        """A closed position near one position, found from others around it if need be; how far it is open."""
+        """A closed position near `start`, searched from positions around it if need be, and its gap."""
         starts = self.around(start, free)
         for part in (slice(0, 1), slice(1, 8), slice(8, TRIES)):
             q, error = self.closed(starts[part], free)
@@ -134,7 +134,7 @@ class Assembly:
         return q[best], float(error[best])
 
     def around(self, start: Array, free: Sequence[int] | None = None) -> Array:
-        """Positions at growing distances from one, itself the first, by the velocities that are free."""
+        """Positions at growing distances from `start`, itself the first, along the free velocities."""
         rng, width = np.random.default_rng(0), len(self.node.v_index)
         u = rng.standard_normal((TRIES, width)) * np.linspace(0.0, 1.5, TRIES)[:, None]
         if free is not None:
@@ -142,7 +142,7 @@ class Assembly:
         return self.moved(np.repeat(start[None], TRIES, axis=0), u)
 
     def samples(self, reference: Array) -> Array:
-        """Closed positions around one, itself the first."""
+        """Closed positions around `reference`, itself the first."""
         rng = np.random.default_rng(1)
         reach = np.linspace(0.0, 0.7, SAMPLES)[:, None]
         u = rng.uniform(-1.0, 1.0, (SAMPLES, len(self.node.v_index))) * reach
@@ -151,22 +151,22 @@ class Assembly:
 
 
 class RigidError(ModelError):
-    """A loop that cannot move; `reference` is its closed position, `positions` the same by joint."""
+    """A loop that cannot move; `reference` is its closed position, `positions` the same by joint name."""
 
     reference: tuple[float, ...] = ()
     positions: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 class Resolved(NamedTuple):
-    """How a node with loops is solved; places are those of its rows and of the velocities of all joints."""
+    """How a node with loops is solved, by the places of its rows and of the velocities of all joints."""
 
     rows: tuple[int, ...]
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
     pivots: tuple[float, ...]
     reference: tuple[float, ...]
-    slack: float  # how far the rows that were left out open, in units of the loop
-    firmness: float = 1.0  # how much of what all rows hold the dependent velocities by is left, at worst
+    slack: float  # how far the dropped rows open, in units of the loop
+    firmness: float = 1.0  # least singular value of the kept rows over that of all rows, at worst
 
 
 def resolved(
@@ -181,9 +181,9 @@ def resolved(
 
     Args:
         start: a position of all joints; the reference is the closed one nearest to it.
-        required: velocities that are to be independent.
-        label: what a velocity is called.
-        preferred: velocities that are independent where they can be.
+        required: velocities that must be independent.
+        label: the name of a velocity.
+        preferred: velocities that are independent if possible.
     """
     width, rows = len(assembly.node.v_index), len(assembly.ties)
     if width == 0:
@@ -221,7 +221,7 @@ def resolved(
 
 
 def _firmness(K: Array, choice: Choice) -> float:
-    """How firmly some rows hold the dependent velocities beside how all of them do, where it is worst."""
+    """The smallest singular value of the kept rows over that of all rows (dependent columns), at worst."""
     if len(choice.rows) in (0, K.shape[1]):
         return 1.0
     whole, kept = K[:, :, choice.columns], K[:, choice.rows][:, :, choice.columns]
@@ -240,7 +240,7 @@ def _refuse_open(assembly: Assembly, start: Array, error: float, owner: str) -> 
 
 
 def _refuse_contradiction(assembly: Assembly, start: Array, owner: str) -> None:
-    """Say so if what stays open is what no motion of the joints changes, here and around here."""
+    """AssemblyError if the remaining gap is one that no motion of the joints changes, here or nearby."""
     q, error = assembly.closed(assembly.around(start), weakest=NEARLY)
     nearest = q[int(np.argmin(np.where(np.isfinite(error), error, np.inf)))]
     phi = assembly.rows(nearest[None])[0][0]
@@ -259,7 +259,7 @@ def _refuse_contradiction(assembly: Assembly, start: Array, owner: str) -> None:
 
 
 def _weights(node: Node, required: Collection[int], preferred: Collection[int]) -> Array:
-    """How willingly each velocity is made a dependent one."""
+    """The preference of each velocity for being dependent."""
     weights = np.ones(len(node.v_index))
     for m in node.members:
         if m.body and isinstance(m.coupling, Own):
@@ -272,7 +272,7 @@ def _weights(node: Node, required: Collection[int], preferred: Collection[int]) 
 
 
 def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) -> Resolved:
-    """The same with a reference that closes the rows that are kept, and the slack of the others."""
+    """The solution with a reference that closes the kept rows, and the slack of the others."""
     kept = Assembly(assembly.node, [assembly.ties[r] for r in found.rows], assembly.size)
     q, error = kept.closed(np.vstack([found.reference, samples]), found.dependent)
     if not error.min() < CLOSED:
@@ -282,7 +282,7 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
     alive = (error < CLOSED) & (_liveliness(kept, found, q) > ALIVE)
     if not alive.any():
         raise ModelError(f"{owner} has dead points wherever it was tried: choose other independent joints")
-    best = int(np.argmax(alive))  # the first one, unless it is at a dead point: then the nearest that is not
+    best = int(np.argmax(alive))  # the first one that is not at a dead point
     slack = 0.0
     if len(found.rows) < len(assembly.ties):
         phi, _ = assembly.rows(np.vstack([q[error < CLOSED], _walked(kept, found, q[best])]))
@@ -297,7 +297,7 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
 
 
 def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
-    """Positions on several ways from one, along which only the rows that are kept are closed."""
+    """Positions on several paths from `start`, along which only the kept rows are closed."""
     rng = np.random.default_rng(2)
     u = np.zeros((SAMPLES, len(kept.node.v_index)))
     u[:, list(found.independent)] = rng.uniform(-1.0, 1.0, (SAMPLES, len(found.independent))) * STRIDE
@@ -306,14 +306,14 @@ def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
         ahead = kept.moved(q, u)
         trial, error = kept.closed(ahead, found.dependent, iterations=SOON)
         sound = (error < CLOSED) & (_liveliness(kept, found, trial) > ALIVE)
-        sound &= np.abs(kept.apart(ahead, trial)).max(axis=1, initial=0.0) < LONGEST  # not to another branch
+        sound &= np.abs(kept.apart(ahead, trial)).max(axis=1, initial=0.0) < LONGEST  # the same branch
         q = np.where(sound[:, None], trial, q)
         seen.append(q)
     return np.vstack(seen)
 
 
 def _liveliness(kept: Assembly, found: Resolved, q: Array) -> Array:
-    """The least pivot of K_d at each of some positions, in units of what it usually is."""
+    """The smallest pivot of K_d at each position, relative to its usual size."""
     _, K = kept.rows(q)
     A, least = K[:, :, list(found.dependent)], np.full(len(q), np.inf)
     for k, (pivot, j) in enumerate(zip(found.pivots, found.dependent, strict=True)):

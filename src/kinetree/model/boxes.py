@@ -1,9 +1,8 @@
-"""Two boxes: the direction in which they overlap least, and the points at which they touch then.
+"""Box against box: the direction of least overlap, and the contact points along it.
 
-The faces that look at each other are seen along that direction, as two parallelograms. The corners of each
-are drawn towards the middle of what they have in common until they lie in the other one as well: eight
-points, all of which are part of both faces, and which move without jumps when the boxes do. Where two edges
-cross there is a ninth.
+The two faces that face each other are projected along that direction, as two parallelograms. The corners of
+each are moved towards the middle of their intersection until they also lie in the other one. This gives eight
+points that belong to both faces and move continuously with the boxes. A ninth point serves crossing edges.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from kinetree.spatial.vector import Vector
 
 POINTS = 9
 _SKEW = 1e-6  # squared sine of the angle between edges below which they count as parallel
-_EDGES = 0.002  # of the smallest side: by so much less must boxes overlap across two edges to meet there
-_ROUNDS = 3  # of finding the middle
+_EDGES = 0.002  # edge contact must reduce the overlap by this fraction of the smallest side
+_ROUNDS = 3  # iterations of the search for the middle
 
 
 class Overlap(NamedTuple):
@@ -32,7 +31,7 @@ class Overlap(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The face of a box that looks at the other one, seen along the normal: a plane parallelogram."""
+    """The face of a box that faces the other one, projected along the normal: a parallelogram."""
 
     center: tuple[Any, Any]
     edges: tuple[tuple[Any, Any], tuple[Any, Any]]  # from the centre to the middle of two sides
@@ -40,7 +39,7 @@ class Side(NamedTuple):
     rise: tuple[Any, Any]  # of both edges
 
     def places(self) -> tuple[Callable, Callable]:
-        """Functionals between -1 and 1 for points within: of vectors (at=0) or of points (at=1)."""
+        """Two linear functions that are within [-1, 1] inside: of vectors (at=0) or of points (at=1)."""
         (a, b), (c, d) = self.edges
         scale = 1.0 / (a * d - b * c)
 
@@ -70,7 +69,7 @@ def columns(R: Any) -> tuple[Vector, Vector, Vector]:
 
 
 def overlap(half: Vector, at: Pose, other: Vector, to: Pose) -> Overlap:
-    """The direction, of the faces and of the edges of two boxes, in which they overlap least."""
+    """The direction of least overlap, among the face normals and edge directions of two boxes."""
     apart = vec.sub(at.p, to.p)
     mine, theirs = columns(at.R), columns(to.R)
     cosines = [[vec.dot(a, b) for b in theirs] for a in mine]
@@ -105,7 +104,7 @@ def overlap(half: Vector, at: Pose, other: Vector, to: Pose) -> Overlap:
 
 
 def touching(half: Vector, at: Pose, other: Vector, to: Pose) -> list[tuple[Any, Vector, Vector]]:
-    """(gap, normal, point) of the nine points of two boxes."""
+    """(gap, normal, point) of the nine contact points of two boxes."""
     found = overlap(half, at, other, to)
     n = found.normal
     (c, e, f), (d, g, h) = _face(half, at, n, -1.0), _face(other, to, n, 1.0)
@@ -126,7 +125,7 @@ def touching(half: Vector, at: Pose, other: Vector, to: Pose) -> list[tuple[Any,
 
 
 def _face(half: Vector, at: Pose, n: Vector, sign: float) -> tuple[Vector, Vector, Vector]:
-    """The centre and the two half edges of the face that looks most along sign n."""
+    """The centre and the two half edges of the face whose outward normal is nearest to sign n."""
     mine = columns(at.R)
     along = [vec.dot(axis, n) for axis in mine]
     sizes = [ops.abs(x) for x in along]
@@ -153,7 +152,7 @@ def _lifted(place: Any, height: Any, axes: Any, n: Vector) -> Vector:
 
 
 def _middle(a: Side, b: Side) -> tuple[Any, Any]:
-    """A point in the middle of what two parallelograms share: of its chords along their edges."""
+    """A point in the middle of the intersection of two parallelograms: of its chords along their edges."""
     x, y = _shared(a, b)
     places = (*a.places(), *b.places())
     for _ in range(_ROUNDS):
@@ -170,7 +169,7 @@ def _middle(a: Side, b: Side) -> tuple[Any, Any]:
 
 
 def _shared(a: Side, b: Side) -> tuple[Any, Any]:
-    """The mean of the corners of what two parallelograms share."""
+    """The mean of the corners of the intersection of two parallelograms."""
     count, x, y = 1e-9, 0.5e-9 * (a.center[0] + b.center[0]), 0.5e-9 * (a.center[1] + b.center[1])
     for own, outer in ((a, b), (b, a)):
         corners, places = own.corners(), outer.places()
@@ -194,7 +193,7 @@ def _shared(a: Side, b: Side) -> tuple[Any, Any]:
 
 
 def _drawn(corner: tuple[Any, Any], middle: tuple[Any, Any], into: Side) -> tuple[Any, Any]:
-    """A corner, drawn towards the middle until it lies in the other parallelogram."""
+    """A corner, moved towards the middle until it lies in the other parallelogram."""
     dx, dy = corner[0] - middle[0], corner[1] - middle[1]
     t: Any = 1.0
     for place in into.places():
@@ -205,7 +204,7 @@ def _drawn(corner: tuple[Any, Any], middle: tuple[Any, Any], into: Side) -> tupl
 
 
 def _crossing(half: Vector, at: Pose, other: Vector, to: Pose, found: Overlap) -> Vector:
-    """Midway between the two edges that meet."""
+    """The point midway between the two crossing edges."""
     n, (u, v) = found.normal, found.edges
     p, q = _extreme(half, at, n, -1.0), _extreme(other, to, n, 1.0)
     w, uv = vec.sub(p, q), vec.dot(u, v)
@@ -218,7 +217,7 @@ def _crossing(half: Vector, at: Pose, other: Vector, to: Pose, found: Overlap) -
 
 
 def _extreme(half: Vector, at: Pose, n: Vector, sign: float) -> Vector:
-    """The point of a box that is farthest along sign n; the middle of the edge that is across it."""
+    """The point of a box that is farthest along sign n; the middle of an edge perpendicular to n."""
     point = at.p
     for axis, h in zip(columns(at.R), half, strict=True):
         along = vec.dot(axis, n)

@@ -28,7 +28,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 
 class ModelBuilder:
-    """Collects the parts of a model and checks each as it comes in.
+    """Collects the parts of a model and checks each as it is added.
 
     Args:
         name: the model's name, used in messages and tables.
@@ -86,7 +86,7 @@ class ModelBuilder:
             inertia: `Inertia` in the body frame; None for a body without mass.
             joint_name: unique name of the joint; the body's name by default.
             mimic: (joint, multiplier, offset): the coordinate follows that of another joint.
-            armature: inertia that the joint adds to its own diagonal of the mass matrix, kg m^2 or kg.
+            armature: inertia that the joint adds to its diagonal entries of the mass matrix, kg m^2 or kg.
             damping: viscous damping, N m s/rad or N s/m.
             friction: Coulomb friction, N m or N.
             limits: (lower, upper), or `Limits`, or a dict of its fields.
@@ -94,7 +94,7 @@ class ModelBuilder:
             spring_reference: position at which the spring is relaxed; the neutral position by default.
 
         Raises:
-            ModelError: if anything of this is wrong; the message says what, where and what to do.
+            ModelError: if an argument is invalid; the message says what, where and what to do.
         """
         validate.new_name(name, "body", self._body_index, self.name)
         if name in self._frame_names:
@@ -136,7 +136,7 @@ class ModelBuilder:
         """Add a geared rotor that a joint drives; returns the builder.
 
         The rotor is carried by the joint's predecessor body and turns about its own axis by the sum of the
-        ratios times the joint's coordinates. Forces of the joint stay those at its output side.
+        ratios times the joint's coordinates. Joint forces remain those at the output side.
 
         Args:
             joint: name of the joint that drives it.
@@ -182,17 +182,17 @@ class ModelBuilder:
         dissipation: float = DISSIPATION,
         name: str | None = None,
     ) -> ModelBuilder:
-        """Give a body a shape with which it touches the ground; returns the builder.
+        """Add a contact shape to a body; returns the builder.
 
         Args:
             body: name of the body; None or "world" for a shape that stands still.
             shape: `Point`, `Sphere`, `Capsule`, `Box`, `Cylinder` or `Vertices`.
             placement: `Pose` of the shape in the body; None for the identity.
             friction: Coulomb's coefficient.
-            stiffness: of each point of the shape, N/m; None for feet that let the robot sink in by 1 mm (see
+            stiffness: of each point of the shape, N/m; None for feet on which the robot sinks in by 1 mm (see
                 `Model.contact_points`).
-            dissipation: by which share the force grows for each m/s of approach, s/m.
-            name: of the geometry; that of its body by default, with a number if it is taken.
+            dissipation: relative growth of the force per m/s of approach, s/m.
+            name: of the geometry; by default that of its body, with a number if it is taken.
         """
         index = self._known_body(body, f"model '{self.name}': geometry, body")
         if name is None:
@@ -215,13 +215,13 @@ class ModelBuilder:
 
         Args:
             geometry, other: names of geometries of two bodies, or of a body and the world.
-            friction, stiffness, dissipation: of their contact; None for what follows from both (`kt.Pair`).
+            friction, stiffness, dissipation: of their contact; None to combine those of both (`kt.Pair`).
         """
         self._pairs.append(Pair(geometry, other, friction, stiffness, dissipation))
         return self
 
     def add_ground(self, ground: Ground | Heightfield) -> ModelBuilder:
-        """Say what the model stands on; returns the builder."""
+        """Set the ground that the model stands on; returns the builder."""
         if self._ground is not None:
             raise ModelError(f"model '{self.name}' has a ground already: {self._ground}")
         self._ground = refuse_no_ground(ground, f"model '{self.name}'")
@@ -238,22 +238,22 @@ class ModelBuilder:
         name: str | None = None,
         spin: str = "keep",
     ) -> ModelBuilder:
-        """Close a loop: a joint between two bodies that are connected already; returns the builder.
+        """Close a loop by a joint between two bodies that are already connected; returns the builder.
 
         q keeps the coordinates of all joints of the tree; v has only the independent ones. The closing joint
-        has no coordinates, unless no rows can be written for its type (a screw): then it becomes a joint of
-        the tree, with a body without mass that is welded to `body_b`.
+        has no coordinates, unless its type cannot be written as constraint rows (a screw): then it becomes a
+        joint of the tree, with a massless body that is welded to `body_b`.
 
         Args:
             body_a, body_b: names of two bodies, or of one and the world.
             joint: the joint that closes the loop; `Fixed()` welds, `Spherical()` connects two points.
             at: `Pose` of the joint's predecessor side in `body_a`.
             other: `Pose` of its successor side in `body_b`.
-            independent: names of joints whose velocities are to stand in v; the rest is chosen.
-            name: of the loop; that of both bodies by default.
-            spin: of a rod with balls at both ends, whose turning about its own line moves nothing else:
-                "keep" has it as one more degree of freedom; "lock" puts a universal joint in place of the
-                ball that carries the rod. A rod without mass (`add_distance`) has none.
+            independent: names of joints whose velocities must be in v; the others are chosen automatically.
+            name: of the loop; made from the names of both bodies by default.
+            spin: of a rod with ball joints at both ends, whose rotation about its own line moves nothing
+                else: "keep" keeps it as one more degree of freedom; "lock" replaces the ball joint that
+                carries the rod by a universal joint. A massless rod (`add_distance`) has no spin.
         """
         name = self._loop_name(name, body_a, body_b)
         owner = f"model '{self.name}': loop '{name}'"
@@ -282,11 +282,11 @@ class ModelBuilder:
         independent: Any = (),
         name: str | None = None,
     ) -> ModelBuilder:
-        """Close a loop by a rod without mass between two points; returns the builder.
+        """Close a loop by a massless rod between two points; returns the builder.
 
         Args:
             body_a, body_b: names of two bodies, or of one and the world.
-            length: the distance of the points, m.
+            length: the distance between the points, m.
             at, other: the points, in `body_a` and `body_b`.
             independent, name: as for `add_loop`.
         """
@@ -304,11 +304,11 @@ class ModelBuilder:
     def add_relation(
         self, joint: str, leader: str, coefficients: Any, independent: Any = (), name: str | None = None
     ) -> ModelBuilder:
-        """Tie the coordinate of a joint to that of another by a polynomial; returns the builder.
+        """Make the coordinate of a joint a polynomial of another joint's; returns the builder.
 
             q[joint] = c_0 + c_1 x + c_2 x^2 + ...,    x = q[leader]
 
-        Both keep their coordinates in q. A straight line is cheaper as `mimic` of `add_body`.
+        Both keep their coordinates in q. A linear relation is cheaper as `mimic` of `add_body`.
         """
         name = self._loop_name(name, joint, leader)
         owner = f"model '{self.name}': relation '{name}'"
@@ -345,7 +345,7 @@ class ModelBuilder:
         return self
 
     def require(self, independent: Iterable[Any], owner: str) -> None:
-        """Make joints, or (joint, degree of freedom), independent ones of their loops."""
+        """Require joints, or (joint, degree of freedom) pairs, to be independent in their loops."""
         for one in independent:
             joint, k = (one, None) if isinstance(one, str) else one
             if joint not in self._joint_index:
@@ -361,14 +361,14 @@ class ModelBuilder:
         """The model.
 
         Args:
-            check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
-            report: kept as `model.report`, for what a loader has to say about the file.
+            check: "physical" rejects inertias that no body can have; "finite" accepts any finite numbers.
+            report: kept as `model.report`; what a loader found in the file.
         """
         tree = self.tree(check, report)
         return loops.closed_model(tree, self.closures, self._independent, self._start)
 
     def tree(self, check: str = "physical", report: Any = None) -> Model:
-        """The model without what closes its loops; arguments as for `build`."""
+        """The model without its closures: the spanning tree; arguments as for `build`."""
         validate.refuse_unknown_check(check, f"model '{self.name}': build")
         if check == "physical":
             validate.refuse_unphysical(self._bodies, self._rotors, self.name)
@@ -377,7 +377,7 @@ class ModelBuilder:
         model = Model(self.name, self.gravity, *parts, report, geometries=touching, ground=self._ground)
         if self._pairs:
             model = model.remade(pairs=checked_pairs(model, self._pairs, f"model '{self.name}'"))
-        model.nodes  # noqa: B018  mimic joints are resolved now, so that their mistakes show now
+        model.nodes  # noqa: B018  resolve mimic joints now, so that mistakes in them raise here
         return model
 
     def _known_body(self, name: Any, owner: str) -> int:

@@ -1,16 +1,17 @@
-"""Other bodies and frames with the same dynamics, chosen so that computing it costs least.
+"""Equivalent bodies and frames with the same dynamics, chosen for the cheapest computation.
 
-What a mechanism does in its coordinates (M, C, gravity forces, accelerations) does not tell how its bodies
-are described. So before a program is made for results that are functions of the coordinates alone, the nodes
-are rewritten, exactly:
+The dynamics of a mechanism in its coordinates (M, C, gravity forces, accelerations) does not depend on how
+its bodies are described. So before a program is made for results that depend on the coordinates alone, the
+nodes are rewritten, exactly:
 
-1. fixed joints are dissolved: the inertia goes to the body that carries them;
+1. fixed joints are removed: the inertia goes to the body that carries them;
 2. every axis becomes the z axis of its body's frame;
-3. frames are turned about z and slid along z until the way to one child of each body is a shift along x and a
-   turn about x (Denavit and Hartenberg), with at most a constant turn before the child's own: the two are
-   composed, so that no digits of a large angle are lost, as they would be in q + constant;
+3. frames are turned about z and moved along z until the transform to one child of each body is a shift along
+   x and a turn about x (Denavit and Hartenberg), with at most a constant turn before the child's own. The two
+   turns are composed, so that no digits of a large angle are lost, as they would be in q + constant;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
-   (base parameters): masses and moments become zeros that fold away. Not in deep trees: digits would be lost.
+   (base parameters): masses and moments become zeros that fold away. Deep trees are exempt, since digits
+   would be lost.
 
 References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
 """
@@ -29,14 +30,14 @@ from kinetree.spatial.factors import Turn, factors
 from kinetree.spatial.vector import Matrix, Vector
 
 Place = tuple[int, int]  # node index, member index
-# Axes that are nearly parallel have their common normal far away, where rounding errors grow: no sliding.
+# The common normal of nearly parallel axes is far away, where rounding errors grow: frames stay in place.
 _LEAST_SINE = 0.05
-# Inertia that moves inwards piles up: the bodies of a deep tree would get moments that are large against what
-# forward dynamics makes of them, and their differences lose digits (two at a depth of 100).
+# Inertia that moves inwards accumulates: in a deep tree the moments become large compared with what forward
+# dynamics makes of them, and their differences lose digits (two at a depth of 100).
 REGROUPED_DEPTH = 32
 
 
-Homes = dict[Place, tuple[Place, Transform]]  # of a body: the one that stands for it, transform from that
+Homes = dict[Place, tuple[Place, Transform]]  # body -> its representative, and the transform from that
 
 
 def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -47,10 +48,10 @@ def canonical(nodes: Sequence[Node]) -> tuple[Node, ...]:
 def canonical_with_homes(
     nodes: Sequence[Node], kept: Collection[Place] = ()
 ) -> tuple[tuple[Node, ...], Homes]:
-    """Canonical nodes, and where the bodies went: the place of the one that stands for each, and the
-    transform from its new frame to the body's own.
+    """Canonical nodes, and for each body the place of its representative and the transform from that frame.
 
-    `kept` are bodies that must stay where they are, although the dynamics would not tell.
+    The transform leads from the representative's new frame to the body's own. `kept` are bodies that must
+    stay where they are, even if the dynamics does not depend on it.
     """
     moving, homes = _without_fixed(nodes)
     work = _Rewriting(moving, {homes[place][0] for place in kept})
@@ -70,7 +71,7 @@ def canonical_with_homes(
 
 
 def depths(nodes: Sequence[Node]) -> list[int]:
-    """How many nodes there are from the world to each node, itself included."""
+    """The number of nodes from the world to each node, itself included."""
     found: list[int] = []
     for node in nodes:
         above = node.predecessor[0]
@@ -79,8 +80,8 @@ def depths(nodes: Sequence[Node]) -> list[int]:
 
 
 def _without_fixed(nodes: Sequence[Node]) -> tuple[list[Node], Homes]:
-    """The nodes without those that have no coordinates; what they carry hangs on their own carrier."""
-    moved: dict[Place, tuple[Place, Transform]] = {}  # a dissolved body: where it went, transform to it
+    """The nodes without those that have no coordinates; what these carry moves to their own carrier."""
+    moved: dict[Place, tuple[Place, Transform]] = {}  # removed body -> its new place, transform to it
     extra: dict[Place, list[Inertia]] = {}
     kept: list[Node] = []
     number: dict[int, int] = {-1: -1}
@@ -98,7 +99,7 @@ def _without_fixed(nodes: Sequence[Node]) -> tuple[list[Node], Homes]:
             number[node.number] = len(kept)
             moved_on = node if way is None else _on_changed(node, way.inverse())
             kept.append(moved_on._replace(predecessor=home, members=members))
-    # what dissolved bodies carried themselves was booked under their home
+    # what removed bodies carried themselves is entered under their new place
     result = []
     for index, node in enumerate(kept):
         members = tuple(
@@ -116,18 +117,18 @@ def _without_fixed(nodes: Sequence[Node]) -> tuple[list[Node], Homes]:
 
 
 def _on_changed(node: Node, C: Transform) -> Node:
-    """The node after the frame of its carrier was changed by C: its loops know points of that body."""
+    """The node after the frame of its carrier was changed by C; its loops refer to points of that body."""
     if node.closing is None:
         return node
     return node._replace(closing=node.closing.changed(PREDECESSOR, C))
 
 
 class _Rewriting:
-    """Nodes that are being rewritten, and who is carried by whom."""
+    """Nodes that are being rewritten, and which body carries which."""
 
     def __init__(self, nodes: list[Node], kept: Collection[Place] = ()):
         self.nodes, self.kept = nodes, kept
-        self.changes: dict[Place, Transform] = {}  # from the frame that a body had to the one it has
+        self.changes: dict[Place, Transform] = {}  # from the original frame of a body to its new one
         self.carried: dict[Place, list[Place]] = {}
         for place in self.places():
             self.carried.setdefault(self.carrier(place), []).append(place)
@@ -149,9 +150,9 @@ class _Rewriting:
         self.nodes[place[0]] = node._replace(members=tuple(members))
 
     def change_frame(self, place: Place, C: Transform, joint: Joint | None = None) -> None:
-        """Describe a body, and the predecessor side of its joint, in the frame that C leads to.
+        """Express a body, and the predecessor side of its joint, in the frame that C leads to.
 
-        The joint must look the same from both pairs of frames (C commutes with its motion) unless another one
+        The joint must look the same from both pairs of frames (C commutes with its motion), unless a new one
         is given.
         """
         m = self.member(place)
@@ -166,7 +167,7 @@ class _Rewriting:
         self._change_loops(place, C)
 
     def _change_loops(self, place: Place, C: Transform) -> None:
-        """What loops say of a body whose frame is changed: it is in them, or carries them."""
+        """Update the loops that contain, or are carried by, a body whose frame is changed."""
         node = self.nodes[place[0]]
         if node.closing is not None:
             self.nodes[place[0]] = node._replace(closing=node.closing.changed(place[1], C))
@@ -181,7 +182,7 @@ class _Rewriting:
             self.change_frame(place, Transform(straight[0]), straight[1])
 
     def place_frame(self, place: Place) -> None:
-        """Step 3: turn and slide the frame of one body for the sake of the first body that it carries."""
+        """Step 3: turn and move the frame of one body to suit the first body that it carries."""
         m = self.member(place)
         if m.joint.axis is None or m.carrier == NOTHING:
             return
@@ -196,7 +197,7 @@ class _Rewriting:
                 (x, y), slide = _normal(c.placement)
                 if m.joint.is_translation:
                     slide = 0.0
-                # of the two directions of the normal, the one that turns the frame less against its carrier
+                # of the two directions of the normal, take the one that turns the frame less
                 if self._last_cosine(place, -x, -y) > self._last_cosine(place, x, y):
                     x, y = -x, -y
                 if (x, y) != (1.0, 0.0) or slide != 0.0:
@@ -205,7 +206,7 @@ class _Rewriting:
         self.turn_to_anchor(place)
 
     def best_origin(self, place: Place) -> Vector:
-        """For a body that slides: its centre of mass, or if it carries others, the carrier's origin."""
+        """For a body that slides: its centre of mass or, if it carries others, the carrier's origin."""
         m = self.member(place)
         mass, h = m.inertia.mass, m.inertia.first_moment
         is_real = vec.dot(h, h) <= 2 * mass * sum(m.inertia.second[:3])  # else it may lie far away
@@ -214,7 +215,7 @@ class _Rewriting:
         return vec.neg(m.placement.turned(m.placement.translation))
 
     def turn_to_anchor(self, place: Place) -> None:
-        """The same for the sake of a point by which the body closes a loop: x leads to it."""
+        """Turn the frame so that x points to the anchor of the body's closure, if it has one."""
         closing = self.nodes[place[0]].closing
         if closing is None or self.member(place).joint.is_translation:
             return
@@ -232,13 +233,13 @@ class _Rewriting:
         return last[0].cos if last else 1.0
 
     def simplify_placement(self, place: Place) -> None:
-        """Write the way to a body as turns about z, x and z; the last merges with the joint's own turn."""
+        """Write the rotation to a body as turns about z, x and z; the last merges with the joint's own."""
         m = self.member(place)
         if m.carrier == NOTHING or m.joint.first_axis is None:
             return
         weightless = m.inertia.mass == 0 and not any(m.inertia.first_moment)
         if weightless and not self.carried.get(place) and not self.is_tied(place):
-            # pure rotational inertia: it does not matter where it is
+            # pure rotational inertia: its place does not matter
             m = m._replace(placement=Transform.from_factors(vec.ZERO, m.placement.factors))
         E = m.placement.rotation
         parts = sum(_zxz(E), ())
@@ -248,14 +249,14 @@ class _Rewriting:
         self.set(place, m._replace(placement=Transform.from_factors(m.placement.translation, cheap)))
 
     def is_tied(self, place: Place) -> bool:
-        """Whether it matters where a body is: a loop is closed by a point of it, or it is kept."""
+        """Whether the place of a body matters: a closure acts on a point of it, or it is kept."""
         if place in self.kept:
             return True
         closing = self.nodes[place[0]].closing
         return closing is not None and any(c.member == place[1] for tie in closing.rows for c in tie.carried)
 
     def move_unfelt(self, place: Place) -> None:
-        """Step 4, for one body; its own part from outboard has arrived already."""
+        """Step 4, for one body; the parts from outboard have arrived already."""
         m = self.member(place)
         if m.carrier == NOTHING:
             return
@@ -269,7 +270,7 @@ class _Rewriting:
         self.set(place, m._replace(inertia=rest))
         home = self.carrier(place)
         if home[0] >= 0:
-            # where the joint stands does not matter: a placement without a turn
+            # the joint position does not matter, so the constant placement is enough
             carrier = self.member(home)
             total = _without_noise(carrier.inertia + part.congruence(m.placement))
             self.set(home, carrier._replace(inertia=total))
@@ -299,7 +300,7 @@ def _around_z(turn: tuple[float, float]) -> Matrix:
 
 
 def _zxz(E: Matrix) -> tuple[tuple[Turn, ...], tuple[Turn, ...], tuple[Turn, ...]]:
-    """E as turns about z, x and z, each left out where it is none: E = Z(last) X Z(first)."""
+    """E as turns about z, x and z, each left out if zero: E = Z(last) X Z(first)."""
     z = E[2]
     sine = math.hypot(z[0], z[1])
     if sine < 1e-15:
@@ -337,12 +338,12 @@ def _cleaned(X: Transform) -> Transform:
 
 
 def _without_noise(inertia: Inertia) -> Inertia:
-    """The same for an inertia."""
+    """The inertia without such rounding noise."""
     h, second = without_noise(inertia.first_moment), without_noise(inertia.second)
     return Inertia.from_moments(inertia.mass, h, second)
 
 
 def _snapped(x: float) -> float:
-    """0, 1 or -1 for a direction cosine that differs from it by rounding alone."""
+    """A direction cosine, rounded to 0, 1 or -1 if it differs from that by rounding alone."""
     nearest = float(round(x))
     return nearest if abs(x - nearest) < 1e-15 else x

@@ -1,13 +1,13 @@
-"""Points and directions that the members of a node carry, with derivatives along velocities of its joints.
+"""Points and directions fixed in the members of a node, with derivatives along velocities of its joints.
 
-All is said in the axes of the body that carries the node, or in axes that are turned against it. A velocity j
-of the joint of member m turns all that this one carries by w_j and moves its origin r_m by l_j, so that a
-point p and a direction c beyond it change by
+All are expressed in the axes of the body that carries the node, or in axes rotated relative to it. Velocity j
+of the joint of member m turns everything that m carries by w_j and moves its origin r_m by l_j, so a point p
+and a direction c beyond it change by
 
     d_j p = l_j + w_j x (p - r_m)        d_j c = w_j x c
 
-w_j and l_j are directions that m carries itself, and so derivatives of any order follow by the product rule.
-A jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
+w_j and l_j are themselves directions fixed in m, so derivatives of any order follow by the product rule. A
+jet is a dictionary from masks to derivatives, with bit k set for a derivative along direction k.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from kinetree.spatial.vector import Number, Vector
 PREDECESSOR = -1
 Jet = dict[int, Any]  # mask -> derivative
 Columns = dict[int, Jet]  # spanning velocity -> its column
-Place = int | tuple[int, int]  # a member, or one within its joint: after some of its steps
-Moves = dict[int, list[Motion]]  # spanning velocity -> its column of S, and the derivatives of that
+Place = int | tuple[int, int]  # a member, or a place within its joint, after some of its steps
+Moves = dict[int, list[Motion]]  # spanning velocity -> its column of S, and the derivatives of the column
 
 
 class Carried(NamedTuple):
-    """A point, or a direction, that a member carries; in that member's frame."""
+    """A point or a direction fixed in a member, in that member's frame."""
 
     member: int
     vector: Vector
@@ -48,7 +48,7 @@ class Carried(NamedTuple):
 class Joined(NamedTuple):
     """One velocity of the joint of a member: the jets of w_j and l_j.
 
-    Joints that follow one another, as mimic joints do, share a velocity.
+    A mimic joint shares the velocity of the joint that it follows.
     """
 
     velocity: int
@@ -58,13 +58,13 @@ class Joined(NamedTuple):
 
 
 class Motions:
-    """How the members of a spanning node move at q, with derivatives along up to two velocities.
+    """The motions of the members of a spanning node at q, with derivatives along up to two velocities.
 
     Args:
         node: the spanning node.
-        members: those that are asked for, and all that carry them.
+        members: the members in question, and all that carry them.
         along: velocities of all joints.
-        base: the rotation from the body that carries the node to the axes in which all is said.
+        base: the rotation from the body that carries the node to the axes in which results are expressed.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Motions:
                 self._visit(k, m)
 
     def _visit(self, k: int, m: Any) -> None:
-        """All steps of the joint of a member: each moves what comes after it."""
+        """Process all steps of the joint of a member; each moves what comes after it."""
         is_first = m.carrier == PREDECESSOR
         turned = is_first and self.base is not None
         step = _turned_away(m.placement, self.base) if turned else m.placement
@@ -105,7 +105,7 @@ class Motions:
             held = Transform()
 
     def _moves(self, m: Any) -> Iterator[tuple[Transform, Moves]]:
-        """The steps of the joint of a member, each with the velocities that it has a part in."""
+        """The steps of the joint of a member, each with the columns of its velocities."""
         x, rows = m.coupling.positions(self.q), m.coupling.G(self.q)
         if not _is_sequence(m.joint):
             yield m.joint.placement(x), self._columns(m, rows)
@@ -118,7 +118,7 @@ class Motions:
             yield own, {j: [column * factor] for j, factor in rows[k]}
 
     def _columns(self, m: Any, rows: Any) -> Moves:
-        """The columns of S of a joint, and their derivatives if it turns with the joint."""
+        """The columns of S of a joint, and their derivatives if S depends on its position."""
         S = self.node.motion(m, self.q)
         parts = [S]
         if type(m.joint).subspace_partials is not Joint.subspace_partials:
@@ -131,16 +131,16 @@ class Motions:
         }
 
     def _move(self, place: Place, before: Place, columns: Moves, to: Vector) -> None:
-        """What one step does that turns: velocities along each direction, how the origin moves, its columns.
+        """Process a step that turns: angular velocities along each direction, its origin, its columns.
 
-        to: where its origin is, in the axes of the place before.
+        to: the origin, in the axes of the place before.
         """
         back = self._back(place, columns)
         turning = self.turning[place] = [dict(jet) for jet in self.turning[before]]
         moved = [[_combined(back, part, w) for part in (0, 1)] for w in self.along]
         for jet, (turn, _) in zip(turning, moved, strict=True):
             jet[0] = vec.add(jet[0], turn)
-        again: list[Vector] = []  # how the second of these changes along the first
+        again: list[Vector] = []  # the derivative of the second of these along the first
         if len(self.along) == 2:
             again = [vec.cross(turning[0][0], part) for part in moved[1]]
             if any(len(parts) > 1 for parts in back.values()):
@@ -151,9 +151,9 @@ class Motions:
         self._join(place, before, back)
 
     def _slide(self, place: Place, before: Place, columns: Moves, held: Transform, own: Vector) -> None:
-        """What a step does that does not turn: it keeps the origin, and moves what it carries in its axes.
+        """Process a step that does not turn: it keeps the origin, and shifts what it carries in its axes.
 
-        held: what leads to where it begins; own: how far it is from there.
+        held: the transform to where it begins; own: its shift from there.
         """
         start, *rates = self.slid.get(before) or [vec.ZERO] * (1 + len(self.along))
         self.slid[place] = [vec.add(held.turned(vec.add(held.translation, start)), own)]
@@ -166,7 +166,7 @@ class Motions:
         self._join(place, before, self._back(place, columns))
 
     def _back(self, place: Place, columns: Moves) -> dict[int, list[tuple[Vector, Vector]]]:
-        """The turns and shifts of columns, and of their derivatives, in the axes in which all is said."""
+        """The angular and linear parts of columns, and of their derivatives, in the axes of the results."""
         X = self.X[place]
         return {
             j: [(X.turned_back(part.angular), X.turned_back(part.linear)) for part in parts]
@@ -194,14 +194,14 @@ class Motions:
         self.origin[place] = origin
 
     def _arm(self, place: Place, vector: Vector) -> Jet:
-        """The jet of what leads from the origin of a place to a point in its axes."""
+        """The jet of the vector from the origin of a place to a point in its axes."""
         start, *rates = self.slid.get(place, [vec.ZERO])
         X = self.X[place]
         parts = [X.turned_back(part) for part in (vec.add(start, vector), *rates)]
         return self._direction(place, [*parts, vec.ZERO] if len(rates) == 2 else parts)
 
     def _direction(self, place: Place, parts: Sequence[Vector]) -> Jet:
-        """The jet of a direction in the axes of a member; its own derivatives in these axes may follow it."""
+        """The jet of a direction fixed in a place; `parts` may add its own derivatives in those axes."""
         first, *rest = parts
         turning = self.turning[place]
         jet: Jet = {0: first}
@@ -239,7 +239,7 @@ class Motions:
         return jet, columns
 
     def _column(self, own: Joined, arm: Jet, jet: Jet, what: Carried) -> Jet:
-        """What one velocity of one joint does to a point, w_j x lever + l_j, or to a direction, w_j x arm."""
+        """The change of a point, w_j x lever + l_j, or of a direction, w_j x arm, with one joint velocity."""
         if not what.is_point:
             return {s: _turned(own.turn, arm, s) for s in self.masks}
         origin = self.origin[own.place]
@@ -249,9 +249,9 @@ class Motions:
 
 
 def _is_sequence(joint: Joint) -> bool:
-    """Whether a joint is several hinges and slides, one after the other, each with its own velocity.
+    """Whether a joint is a sequence of hinges and slides, each with its own velocity.
 
-    Their axes are said where they turn least: the axes of the joint as a whole turn with its last step.
+    Their axes are expressed where they turn least; the axes of the whole joint turn with its last step.
     """
     steps = joint.steps if isinstance(joint, CoordinateJoint) and joint.nv > 1 else None
     if steps is None or sorted(step.velocities for step in steps) != [(k,) for k in range(joint.nv)]:
@@ -270,7 +270,7 @@ def _is_something(x: Number) -> bool:
 def _combined(
     back: dict[int, list[tuple[Vector, Vector]]], part: int, w: Sequence[Number], which: int = 0
 ) -> Vector:
-    """The sum of columns, or of derivatives of these, times the velocities w; part 0 turns, part 1 shifts."""
+    """Columns, or their derivatives, times the velocities w, summed; part 0 is angular, part 1 linear."""
     total = vec.ZERO
     for j, parts in back.items():
         total = vec.add(total, vec.scale(parts[which][part], w[j]))
@@ -286,12 +286,12 @@ def _turned(turn: Jet, arm: Jet, s: int) -> Vector:
 
 
 def masks_within(s: int) -> list[int]:
-    """All masks within a mask."""
+    """All submasks of a mask."""
     return [t for t in range(s + 1) if t & s == t]
 
 
 def without_noise(numbers: Sequence[Number]) -> Any:
-    """Numbers of one kind, of which those that are rounding noise beside the others are zero."""
+    """The numbers, with those that are rounding noise relative to the others set to zero."""
     if not all(map(ops.is_literal, numbers)):
         return tuple(numbers)
     least = 1e-15 * max(map(abs, numbers))
@@ -299,14 +299,14 @@ def without_noise(numbers: Sequence[Number]) -> Any:
 
 
 def _turned_away(placement: Transform, base: Transform | None) -> Transform:
-    """A constant placement, from turned axes."""
+    """A constant placement, seen from the rotated axes `base`."""
     assert base is not None
     rows = vec.mat_mul(placement.rotation, vec.transpose(base.rotation))
     return _without_noise(Transform(rows, without_noise(base.turned(placement.translation))))
 
 
 def _without_noise(X: Transform) -> Transform:
-    """The same with zeros and ones for direction cosines that differ from these by rounding alone."""
+    """The transform with direction cosines rounded to 0 and 1 where they differ by rounding alone."""
     if not all(ops.is_literal(x) for row in X.rotation for x in row):
         return X
     return Transform(tuple(map(_cosines, X.rotation)), X.translation)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""A position of a node with loops: closed, and how all its velocities follow from the independent ones.
+"""A closed position of a node with loops, and how all its velocities follow from the independent ones.
 
-`Closed` has the rows of the closures, G and its rates (`loop.py` says the equations); `Through` is a coupling
-that goes through it.
+`Closed` has the rows of the closures, G and its rates (equations in `loop.py`); `Through` is a coupling that
+goes through it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
-    """The members whose joints have coordinates of their own, and where these stand."""
+    """The members whose joints have coordinates of their own, and the places of these."""
     for m in node.members:
         if m.body and isinstance(m.coupling, Own) and m.coupling.nv:
             yield m, m.coupling
@@ -36,7 +36,7 @@ def own_joints(node: Node) -> Iterator[tuple[Member, Own]]:
 class Closed:
     """One position of a node with loops: q closed, G and its rates.
 
-    near: a position that a small step led from.
+    near: the position from which a small step led here.
     """
 
     def __init__(self, node: Node, closing: Closing, q: Sequence[Number], near: Closed | None = None):
@@ -44,10 +44,10 @@ class Closed:
         self._last: tuple[Any, ...] = (None, None, None)
 
     def stepped(self, is_small: bool = False) -> list[Number]:
-        """The position after a Newton step: nearer to a closed one.
+        """The position after a Newton step towards a closed one.
 
-        The step leaves an error of its second order. So where it is small, it is taken along a tangent, which
-        needs no sines and cosines of new angles.
+        The step leaves a second-order error. A small step is therefore taken along the tangent, which needs
+        no sines and cosines of new angles.
         """
         u = self._still(self.factors.solved(self.phi))
         return self.nudged(u) if is_small else self.moved(u)
@@ -58,7 +58,7 @@ class Closed:
         return [jet[0] for jet, _ in found], [columns for _, columns in found]
 
     def _rows(self, *along: Sequence[Number]) -> list[tuple[Jet, dict[int, Jet]]]:
-        """Each row in axes in which most of it is zero."""
+        """Each row in the axes in which most of it is zero."""
         rows = self.closing.rows
         found: dict[int, tuple[Jet, dict[int, Jet]]] = {}
         for axes, places in _by_axes(rows).items():
@@ -74,12 +74,12 @@ class Closed:
 
     @property
     def phi(self) -> list[Number]:
-        """By how much each row is open."""
+        """The gap of each row."""
         return self._here[0]
 
     @cached_property
     def factors(self) -> Factors:
-        """K_d, ready to solve with."""
+        """K_d, factored for solving."""
         rows = [self._entries(self.closing.dependent, row) for row in self._here[1]]
         return Factors(rows, self.near.factors if self.near else None)
 
@@ -87,7 +87,7 @@ class Closed:
         return [row[j][0] if j in row else 0 for j in places]
 
     def moved(self, u: Sequence[Number]) -> list[Number]:
-        """q after all joints moved with the velocities u for a unit of time."""
+        """q after all joints have moved with the velocities u for a unit of time."""
         q = list(self.q)
         for m, own in own_joints(self.node):
             step = tuple(u[own.v_start : own.v_start + own.nv])
@@ -96,7 +96,7 @@ class Closed:
         return q
 
     def nudged(self, u: Sequence[Number]) -> list[Number]:
-        """The same to the first order."""
+        """`moved`, to first order."""
         q = list(self.q)
         for m, own in own_joints(self.node):
             step = tuple(u[own.v_start : own.v_start + own.nv])
@@ -108,12 +108,12 @@ class Closed:
 
     @cached_property
     def G(self) -> Rows:
-        """u = G v, a row for each velocity of all joints."""
+        """G of u = G v, with one row for each velocity of all joints."""
         rows = [self._entries(self.closing.independent, row) for row in self._here[1]]
         return self._spread([self.factors.solved(column) for column in zip(*rows, strict=True)], 1)
 
     def _spread(self, columns: Sequence[Sequence[Number]], unit: int) -> Rows:
-        """Rows for all joints from columns of what stands at the dependent ones, with its sign changed."""
+        """Rows for all joints, from negated columns for the dependent ones."""
         found: list[Row] = [()] * self.closing.width
         if unit:
             for k, j in enumerate(self.closing.independent):
@@ -149,14 +149,14 @@ class Closed:
         return found
 
     def _still(self, found: Sequence[Number]) -> list[Number]:
-        """For all joints what stands at the dependent ones, with its sign changed, and zero at the others."""
+        """Numbers for all joints: the negated ones given for the dependent joints, zero for the others."""
         u: list[Number] = [0] * self.closing.width
         for j, x in zip(self.closing.dependent, found, strict=True):
             u[j] = -x
         return u
 
     def rate(self, w: Sequence[Number]) -> Rows:
-        """The rate of G while the node moves with w."""
+        """The rate of G while the node moves with velocity w."""
         if self._last[0] is not w or self._last[1] is not None:
             self._last = w, None, self._rate(w)
         return self._last[2]
@@ -168,7 +168,7 @@ class Closed:
         )
 
     def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
-        """The rate of G while the node moves with w, times x."""
+        """The rate of G while the node moves with velocity w, times x."""
         if self._last[0] is not w or self._last[1] is not x:
             self._last = w, x, self._drift(w, x)
         return self._last[2]
@@ -200,8 +200,8 @@ class Closed:
 
 
 class Wide(Node):
-    """A node at a position, whose couplings go through loops, with so many velocities that S = S_span G is
-    kept as factors (`spatial/spread.py`)."""
+    """A node at a position, with couplings through loops; it has so many velocities that S = S_span G is kept
+    as factors (`spatial/spread.py`)."""
 
     __slots__ = ()
 
@@ -214,7 +214,7 @@ class Wide(Node):
     def kinematics(self, q: Sequence[Number]) -> tuple[Any, Any]:
         closed = self.closed
         X, S = closed.node.kinematics(closed.q)
-        _ = closed.G  # made here: what a loop of a trace asks for first would end with it
+        _ = closed.G  # evaluated here: inside a loop of a trace it would not be valid after it
         return X, Spread(S, closed, len(self.v_index))
 
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
@@ -274,8 +274,8 @@ class Through(Coupling):
 
 
 def _by_axes(ties: Sequence[Tie]) -> dict[Matrix | None, list[int]]:
-    """Rows by the axes in which they are said, those of a closure in the same; None for those of the body
-    that carries the node, and where axes are not known while a program is made."""
+    """Rows by the axes in which they are written; the rows of one closure share theirs. None stands for the
+    axes of the body that carries the node, also where axes are not known while a program is made."""
     by_ends = {tie.ends: tie.base for tie in ties if tie.base is not None}
     found: dict[Matrix | None, list[int]] = {}
     for k, tie in enumerate(ties):
@@ -296,7 +296,7 @@ def _times(rows: Sequence[dict[int, Jet]], mask: int, x: dict[int, Number]) -> l
 
 
 def reached(node: Node, ties: Sequence[Tie]) -> frozenset[int]:
-    """The members that carry something of the rows, and those that carry these."""
+    """The members with points or directions of the rows, and those that carry them."""
     found: set[int] = set()
     for tie in ties:
         for carried in tie.carried:

@@ -1,6 +1,6 @@
-"""Positions of models with loops: closed ones near others, random ones, and what is wrong with open ones.
+"""Positions of models with loops: closing them, random ones, and error messages for open ones.
 
-Everything here works on plain numbers, for batches; `loop.py` has what is traced.
+Everything here works on plain numbers and batches; `loop.py` has what is traced.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 STEPS = 24  # of a random walk
-ALIVE = 0.2  # of a random walk: pivots that are less of what they usually are stand near dead points
-DYING = 0.02  # likewise, where small steps open a loop
-LONGEST = 0.25  # of a part of a long step, rad or sizes of the loop
-PARTS = 256  # the most parts of a long step
-ITERATIONS, FEW_ITERATIONS = 24, 4  # of a difference where the end of a step depends on the way
+ALIVE = 0.2  # a random walk ends where a pivot falls below this fraction of its usual size: near a dead point
+DYING = 0.02  # likewise, where even small steps open a loop
+LONGEST = 0.25  # longest part of a long step, rad or sizes of the loop
+PARTS = 256  # most parts of a long step
+ITERATIONS, FEW_ITERATIONS = 24, 4  # of a difference, if the end of a step depends on the path
 ROUNDING = 1e-15
 
 
@@ -44,12 +44,12 @@ def loop_nodes(model: Model) -> list[LoopNode]:
 
 
 def closure_names(model: Model) -> tuple[str, ...]:
-    """What closes loops, by name."""
+    """The names of all closures."""
     return tuple(closure.name for loop in model.loops for closure in loop.closures)
 
 
 def assembly_of(model: Model, node: LoopNode) -> Assembly:
-    """The loops of a node, to be closed in numbers."""
+    """The loops of a node, for closing them numerically."""
     return model.memo(
         ("assembly", node.number), lambda: Assembly(node.spanning, node.solution.rows, node.solution.size)
     )
@@ -58,9 +58,9 @@ def assembly_of(model: Model, node: LoopNode) -> Assembly:
 def assemble(model: Model, q: Any, fixed: Collection[str] | str = ()) -> Array:
     """The position (..., nq) near `q` in which all loops are closed, to rounding.
 
-    The independent joints stay where they are, if the loop can be closed so; else all its joints move, as
-    little as they can. With `fixed` the joints of these names stay, and all others of the loop move. Joints
-    that are in no loop stay. A state with NaN is NaN.
+    The independent joints stay where they are if the loop can be closed that way; otherwise all its joints
+    move, as little as possible. With `fixed`, the joints of these names stay, and all others of the loop
+    move. Joints outside loops stay. A state with NaN gives NaN.
 
     Raises:
         AssemblyError: a loop cannot be closed from there; the message says which, and how far it stays open.
@@ -79,7 +79,7 @@ def assemble(model: Model, q: Any, fixed: Collection[str] | str = ()) -> Array:
 
 
 def _refined(model: Model, given: Array, found: Array) -> Array:
-    """Closed positions with the digits that were given: of the independent joints all, of the others too."""
+    """Closed positions in the precision of the given numbers; joints that did not move keep all digits."""
     out = found.astype(object)
     for state in np.ndindex(given.shape[:-1]):
         kept = np.array(found[state] == given[state].astype(float))
@@ -90,7 +90,7 @@ def _refined(model: Model, given: Array, found: Array) -> Array:
 
 
 def _closed_states(model: Model, q: Array, fixed: Collection[str]) -> Array:
-    """Closed positions near q (batch, nq); rows that are not finite are NaN."""
+    """Closed positions near q (batch, nq); NaN for states that are not finite."""
     out = q.copy()
     finite = np.isfinite(q).all(axis=-1)
     out[~finite] = np.nan
@@ -106,12 +106,12 @@ def _closed_states(model: Model, q: Array, fixed: Collection[str]) -> Array:
 
 
 def _held(model: Model, node: LoopNode, fixed: Collection[str]) -> set[int]:
-    """The velocities of a node that belong to joints which are held."""
+    """The velocities of a node that belong to fixed joints."""
     return {j for m, own in own_joints(node) if model.joint_names[m.body - 1] in fixed for j in own.places}
 
 
 def _closed(assembly: Assembly, node: LoopNode, q: Array, held: set[int]) -> tuple[Array, Array]:
-    """Closed positions and how far they are open: the independent joints stay, if nothing else is held."""
+    """Closed positions and their remaining gaps; the independent joints stay, if none are held."""
     attempts = [[j for j in range(node.solution.width) if j not in held]]
     if not held:
         attempts.insert(0, list(node.solution.dependent))
@@ -155,8 +155,8 @@ def _opening(node: LoopNode, q: Sequence[Any]) -> str:
 def spanning(model: Model, q: Any, v: Any) -> dict[str, JointState]:
     """The position (..., nq) and velocity (..., nv) of every joint that moves, by name.
 
-    Those of joints that depend on others by a loop, or by mimic, as well: `model.spanning(q, v)["rocker"]`
-    has the fields `position` and `velocity`.
+    Joints that depend on others by a loop or by mimic are included: `model.spanning(q, v)["rocker"]` has the
+    fields `position` and `velocity`.
     """
     from kinetree.model import configuration
 
@@ -184,7 +184,7 @@ def spanning(model: Model, q: Any, v: Any) -> dict[str, JointState]:
 
 
 def integrated(model: Model, node: LoopNode, q: Sequence[Any], dv: Sequence[Any]) -> Sequence[Any]:
-    """The coordinates of a node after it moved with dv; AssemblyError if it cannot move so far."""
+    """The coordinates of a node after moving with dv; AssemblyError if it cannot move that far."""
     if not all(map(_is_plain, (*q, *dv))):
         return node.integrate(q, dv)
     x = _moved(node, q, dv)
@@ -199,7 +199,7 @@ def integrated(model: Model, node: LoopNode, q: Sequence[Any], dv: Sequence[Any]
 
 
 def differing(model: Model, node: LoopNode, q0: Sequence[Any], q1: Sequence[Any]) -> Sequence[Any]:
-    """The velocities of a node that lead from q0 to q1: what `integrated` undoes."""
+    """The velocities of a node that lead from q0 to q1: the inverse of `integrated`."""
     v = node.difference(q0, q1)
     if node.has_whole_joints:
         return v
@@ -227,7 +227,7 @@ def _is_plain(x: Any) -> bool:
 
 
 def _moved(node: LoopNode, q: Sequence[Array], dv: Sequence[Array]) -> list[Array]:
-    """The closed positions reached from q with the velocities dv, in as many parts as each state needs."""
+    """The closed positions reached from q with velocities dv, in as many parts as each state needs."""
     q, dv = _plain(q), _plain(dv)
     start = node.closed(q)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -239,12 +239,12 @@ def _moved(node: LoopNode, q: Sequence[Array], dv: Sequence[Array]) -> list[Arra
         for k in range(int(np.max(parts, initial=1.0))):
             further, still = node.integrate(x, step), parts <= k
             x = [_either(still, old, new) for new, old in zip(further, x, strict=True)]
-            parts = np.where(_is_open(node, x), 0.0, parts)  # a torn loop stays as it is, to be refused
+            parts = np.where(_is_open(node, x), 0.0, parts)  # a torn loop stays as it is, to be rejected
         return [_either(parts == 0.0, old, new) for new, old in zip(node.closed(x, 1).q, x, strict=True)]
 
 
 def _plain(numbers: Sequence[Any]) -> list[Any]:
-    """Numbers of one state as floats, with which Python is quickest; of a batch as they are."""
+    """Numbers of one state as floats, which are fastest in Python; those of a batch as they are."""
     return [float(x) for x in numbers] if all(np.ndim(x) == 0 for x in numbers) else list(numbers)
 
 
@@ -259,7 +259,7 @@ def _is_open(node: LoopNode, q: Sequence[Array]) -> Any:
 
 
 def _units(node: LoopNode) -> list[float]:
-    """What the velocities of all joints are measured with."""
+    """The units of the velocities of all joints."""
     found = [1.0] * node.solution.width
     for m, own in own_joints(node):
         for j, kind in zip(own.places, m.joint.rates, strict=True):
@@ -270,8 +270,8 @@ def _units(node: LoopNode) -> list[float]:
 def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generator) -> Array:
     """Closed positions (batch, nq of the node) towards targets, by walks from the reference.
 
-    A walk ends before a dead point, and where a dependent joint would pass its limits: then the position is
-    one on the way there.
+    A walk stops before a dead point, or where a dependent joint would exceed its limits. The result is then a
+    random position on the way there.
     """
     assembly, closing = assembly_of(model, node), node.solution
     units = np.array(_units(node))
@@ -300,7 +300,7 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
 
 
 def _limits(model: Model, node: LoopNode) -> tuple[Array, Array]:
-    """Limits of the coordinates of a node; none for a joint that is beyond its own in the reference."""
+    """Limits of the coordinates of a node; none for a joint that exceeds its limits in the reference."""
     lower, upper = (np.full(len(node.q_index), x) for x in (-np.inf, np.inf))
     tree = model.spanning_tree
     (places, _), limits = tree.coordinate_places, tree.limits
@@ -314,7 +314,7 @@ def _limits(model: Model, node: LoopNode) -> tuple[Array, Array]:
 
 
 def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") -> None:
-    """AssemblyError if a loop of a node is open at q, SingularError if it stands at a dead point.
+    """AssemblyError if a loop of a node is open at q, SingularError if it is at a dead point.
 
     q holds the coordinates of the node: numbers, or arrays for a batch. NaN passes.
     """
@@ -341,7 +341,7 @@ def refuse_open(model: Model, node: Node, q: Sequence[Any], caller: str = "") ->
 
 
 def _near_death(model: Model, node: LoopNode, q: Sequence[float]) -> str:
-    """Words for a position next to a dead point: there small steps open a loop."""
+    """The message for a position next to a dead point, where small steps open a loop."""
     if min(map(abs, node.closed(q, 0).factors.lively(node.solution.pivots))) > DYING:
         return ""
     names = _names(model, node, node.solution.independent)
@@ -349,7 +349,7 @@ def _near_death(model: Model, node: LoopNode, q: Sequence[float]) -> str:
 
 
 def _first_below(number: Any) -> tuple[tuple[int, ...], str] | None:
-    """The first state of a batch whose number of soundness is known to be less than 1, and words for it."""
+    """The first state of a batch whose soundness is known to be below 1, and words for it."""
     if not isinstance(number, (int, float, complex, np.ndarray, np.generic)):
         return None
     value = np.real(np.asarray(number))
@@ -360,7 +360,7 @@ def _first_below(number: Any) -> tuple[tuple[int, ...], str] | None:
 
 
 def _state(q: Sequence[Any], state: tuple[int, ...]) -> list[float]:
-    """One state of the batch that the coordinates of a node are."""
+    """One state of a batch of coordinates of a node."""
     arrays = np.broadcast_arrays(*(np.real(x) for x in q))
     return [float(x[state]) for x in arrays]
 
@@ -372,7 +372,7 @@ def _names(model: Model, node: LoopNode, velocities: Collection[int]) -> str:
 
 
 def _better(model: Model, node: LoopNode, q: Sequence[float]) -> str:
-    """What to do about a dead point: independent joints with which there is none."""
+    """The advice for a dead point: independent joints that avoid it."""
     assembly = Assembly(node.spanning, node.solution.rows, node.solution.size)
     _, K = assembly.rows(np.array(q)[None])
     choice = Choice(K, np.ones(K.shape[-1]))

@@ -1,9 +1,9 @@
-"""What closes loops carries forces: those that make the forces of dependent joints vanish.
+"""The forces in closures: those that make the forces of dependent joints vanish.
 
     K_d^T lambda = (S_span^T F)_d        F what each body needs to move as it does
 
-A row of a closure pulls at its second end with lambda dphi, and at its first end with the opposite. Rows that
-were left out, since they add nothing to the others, carry nothing.
+A row of a closure pulls at its second end with lambda dphi, and at its first end with the opposite. Redundant
+rows, which were left out, carry no force.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kinetree.spatial.vector import Number
 
 
 def multipliers(closed: Closed, tau: Sequence[Number]) -> list[Number]:
-    """lambda of each row, if the joints of the spanning tree would have to give tau."""
+    """lambda of each row, where tau are the forces that the joints of the spanning tree would need."""
     return closed.factors.transposed_solved([tau[j] for j in closed.closing.dependent])
 
 
 def pulls(closed: Closed, strengths: Sequence[Number]) -> list[dict[int, Force]]:
-    """Of each row the wrench on the members that it connects, in the axes of each about its origin."""
+    """The wrenches of each row on the members it connects, in each member's axes, about its origin."""
     motions = Motions(closed.node, reached(closed.node, closed.closing.rows), closed.q)
     found: list[dict[int, Force]] = []
     for tie, size in zip(closed.closing.rows, strengths, strict=True):

@@ -1,8 +1,8 @@
-"""What closes a loop: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
+"""Closures of loops: a joint between two bodies of one tree, a rod, or a relation between two coordinates.
 
 A closure is a few rows phi(q) = 0. `ties` writes them for the members of a node: each row is a product of
-points and directions that members carry, or a polynomial of coordinates (`ties.py`). With `axes`, which the
-body carries that carries the loop, two points that meet do so along these: that costs least.
+points and directions fixed in members, or a polynomial of coordinates (`ties.py`). With `axes`, fixed in the
+body that carries the loop, the coincidence of two points is written along these axes, which is cheapest.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ AXES = vec.IDENTITY
 
 @dataclass(frozen=True, slots=True)
 class JointClosure:
-    """A joint from `placement` in one body to `other_placement` in the other: the two frames may move
-    against each other as its predecessor and successor sides do, and not otherwise."""
+    """A joint from `placement` in one body to `other_placement` in the other: the two frames can only move
+    relative to each other as its predecessor and successor sides do."""
 
     name: str
     body: int
@@ -63,7 +63,7 @@ class JointClosure:
         return topology.common_ancestor(self.body, self.other)
 
     def placed(self, place: Place, prefix: str = "") -> JointClosure:
-        """The same between bodies with other numbers, after which its name begins with a prefix."""
+        """The same closure between bodies with other numbers, its name prefixed."""
         (body, at), (other, there) = place(self.body), place(self.other)
         pose = self.placement if at is None else at @ self.placement
         pose_b = self.other_placement if there is None else there @ self.other_placement
@@ -89,7 +89,7 @@ class JointClosure:
 
 @dataclass(frozen=True, slots=True)
 class RodClosure:
-    """Two points, one in each of two bodies, that keep their distance: a rod without mass."""
+    """Two points, one in each of two bodies, at a constant distance: a massless rod."""
 
     name: str
     body: int
@@ -178,9 +178,9 @@ Closure = JointClosure | RodClosure | RelationClosure
 
 
 def freedoms(joint: Joint) -> tuple[list[Vector] | None, list[Vector]]:
-    """(axes of its turns, directions of its slides) of a joint; None for the turns of a ball.
+    """(rotation axes, slide directions) of a joint; None as the axes of a ball joint.
 
-    TypeError if it is not made of slides in the axes of its predecessor and turns that do not move them.
+    TypeError if it is not made of slides in predecessor axes and rotations that do not move these.
     """
     steps = joint.steps if joint.nv else ()
     if steps is None or len({step.positions for step in steps}) < len(steps):
@@ -209,7 +209,7 @@ def has_rows(joint: Joint) -> bool:
 
 
 def _across(slides: list[Vector]) -> list[Vector]:
-    """Directions at right angles to all slides, in the axes of the predecessor."""
+    """Directions perpendicular to all slides, in the axes of the predecessor."""
     if not slides:
         return list(AXES)
     if len(slides) == 1:
@@ -221,7 +221,7 @@ def _across(slides: list[Vector]) -> list[Vector]:
 
 
 def _right_angles(turns: list[Vector] | None) -> list[tuple[Vector, Vector, Any]]:
-    """Pairs of a direction on either side whose angle the turns leave as it is, and its cosine."""
+    """Pairs of directions, one on either side, whose angle the rotations leave constant, and its cosine."""
     if turns is None or len(turns) > 2:
         return []
     if not turns:

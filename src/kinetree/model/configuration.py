@@ -1,7 +1,7 @@
 """Positions as points of a manifold: neutral and random ones, steps along velocities, differences.
 
-The last axis counts coordinates and the axes before it are the batch. Numbers of any kind are served: plain
-numbers as floating-point arrays, others (symbols, many digits, expressions) as arrays of objects.
+The last axis holds the coordinates and the axes before it are the batch. Numbers of any kind are supported:
+plain numbers in floating-point arrays, others (symbols, many digits, expressions) in arrays of objects.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _generator(rng: Any) -> np.random.Generator:
 
 
 def _shape(batch: Any) -> tuple[int, ...]:
-    """The batch axes that an integer or several of them stand for."""
+    """The batch axes given as one integer or several."""
     try:
         axes = (batch,) if not hasattr(batch, "__iter__") else tuple(batch)
         shape = tuple(operator.index(n) for n in axes if not isinstance(n, bool))
@@ -74,7 +74,7 @@ def _shape(batch: Any) -> tuple[int, ...]:
 
 
 def _draw_between_limits(model: Model, q: np.ndarray, rng: np.random.Generator) -> None:
-    """Draw coordinates with two finite limits again, between them; clip those with one."""
+    """Redraw coordinates with two finite limits between these; clip those with one."""
     vector, _ = model.coordinate_places
     limits = model.limits
     for place, k in zip(vector["q"], vector["v"]):
@@ -126,7 +126,7 @@ def normalize(model: Model, q: Any) -> np.ndarray:
 
 
 def snapped(model: Model, q: Any) -> np.ndarray:
-    """The position next to one that is off by a little: quaternions of unit length, loops closed."""
+    """The position nearest to a slightly invalid one: quaternions of unit length, loops closed."""
     out = normalize(model, q)
     for node in loop_nodes(model):
         found = node.closed([_entry(out, k) for k in node.q_index], INTEGRATION_STEPS).q
@@ -136,7 +136,7 @@ def snapped(model: Model, q: Any) -> np.ndarray:
 
 
 def _quaternions(model: Model) -> Iterator[tuple[Body, slice]]:
-    """Each quaternion of q: the body behind its joint, and where it stands."""
+    """Each quaternion of q: the body of its joint, and its place."""
     for body, coupling in zip(model.bodies, model.layout.couplings[1:], strict=True):
         places = coupling.positions(range(model.nq)) if body.joint.quaternions else ()
         for k in body.joint.quaternions:
@@ -162,8 +162,8 @@ def refuse_unsound_node(model: Model, node: Node, q: Sequence[Any], caller: str 
 def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "") -> None:
     """StateError if q, one state or a batch of them, is not a position of a body's joint.
 
-    NaN passes, and infinities come out as NaN like it: only finite positions are refused. Symbols have no
-    value yet.
+    Only finite positions are rejected: NaN passes, and infinities become NaN in the result. Symbols have no
+    value yet and pass too.
     """
     if not body.joint.quaternions:
         return
@@ -187,7 +187,7 @@ def refuse_unsound(model: Model, body: Body, q: Sequence[Any], caller: str = "")
 
 
 def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
-    """The first state of a batch that is marked, and words for it."""
+    """The first marked state of a batch, and words for it."""
     state = tuple(int(k) for k in np.argwhere(bad)[0])
     return state, f" in state {state[0] if len(state) == 1 else state} of the batch" if state else ""
 
@@ -195,9 +195,9 @@ def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
 def _apply(
     model: Model, method: str, spaces: tuple[str, str, str], rule: Callable, a: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
-    """One operation of all joints: at once where coordinates form a vector space, joint by joint elsewhere.
+    """One operation on all joints: at once where coordinates form a vector space, else joint by joint.
 
-    `spaces` says of both operands and of the result whether they are positions (q) or velocities (v).
+    `spaces` says whether both operands and the result are positions (q) or velocities (v).
     """
     if a.ndim == b.ndim == 1 and "O" not in (a.dtype.kind, b.dtype.kind):  # the same bits as in a batch
         return _apply(model, method, spaces, rule, a[None], b[None])[0]
@@ -208,7 +208,7 @@ def _apply(
     out[..., vector[result]] = rule(a[..., vector[first]], b[..., vector[second]])
     for body, place in others:
         operands = tuple(_entry(a, k) for k in place[first]), tuple(_entry(b, k) for k in place[second])
-        with np.errstate(invalid="ignore"):  # an infinity that comes in goes out as NaN
+        with np.errstate(invalid="ignore"):  # infinities become NaN
             values = getattr(body.joint, method)(*operands)
         for k, value in zip(place[result], values):
             out[..., k] = value
@@ -273,7 +273,7 @@ def as_floats(x: np.ndarray, what: str) -> np.ndarray:
 
 
 def split(model: Model, name: str, x: Any) -> dict[str, np.ndarray]:
-    """The coordinates of each joint that owns some: views of `x`, which is "q" or "v" with any batch axes."""
+    """The coordinates of each joint that has some: views of `x`, a "q" or "v" with any batch axes."""
     array = read(model, "split", name, x)
     index = model.position_index if name == "q" else model.coordinate_index
     places = {body.joint_name: index(body.joint_name) for body in model.bodies}
@@ -282,7 +282,7 @@ def split(model: Model, name: str, x: Any) -> dict[str, np.ndarray]:
 
 def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
     """The vector "q" or "v" with the given coordinates; the others are neutral, or zero."""
-    if not hasattr(values, "items") or not hasattr(values, "keys"):  # rows of pandas are no Mappings
+    if not hasattr(values, "items") or not hasattr(values, "keys"):  # rows of pandas are not Mappings
         raise ModelError(
             f"model '{model.name}': expected a dict from joint names to {name}, got {shown(values)}"
         )
@@ -313,7 +313,7 @@ def stacked(model: Model, name: str, values: Mapping[str, Any]) -> np.ndarray:
 
 
 def _following(model: Model, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
-    """The position with loops of which only some joints were given closed by the others."""
+    """The position with loops closed: where only some joints of a loop were given, the others move."""
     for node in loop_nodes(model):
         names = {model.joint_names[m.body - 1] for m, _ in own_joints(node)}
         if not names.isdisjoint(given) and not names <= given.keys():

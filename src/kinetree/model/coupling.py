@@ -1,13 +1,13 @@
-"""Couplings: the coordinates of a joint as functions of the independent ones, of a model or of a group.
+"""Couplings: the coordinates of a joint as functions of the independent ones of a model or group.
 
     x = positions(q)        u = G(q) v        du/dt = G(q) dv/dt + G_rate(q, v) v
 
 with x and u the coordinates and velocities of the joint, q and v the independent ones. G is sparse: for each
-velocity of the joint a row of pairs (index in v, factor). What a group feels follows from this alone: motion
-subspaces S G and their derivatives dS G + S dG (`node.py`), reflected damping and limits (`drive.py`).
+velocity of the joint, a row of pairs (index in v, factor). The dynamics of a group follows from this alone:
+motion subspaces S G and their derivatives dS G + S dG (`node.py`), reflected damping and limits (`drive.py`).
 
-`Own`: the joint has coordinates of its own. `Linear`: a mimic joint, a rotor behind its gears or an armature
-follows others in constant proportion. `InLoop`: the joint depends on others by a loop, which its node closes
+`Own`: the joint has coordinates of its own. `Linear`: a mimic joint, a geared rotor or an armature follows
+others in constant proportion. `InLoop`: the joint depends on others through a loop, which its node closes
 (`loop.py`). A nonlinear coupling is another class with `G_partials`.
 """
 
@@ -29,7 +29,7 @@ Rows = tuple[Row, ...]
 
 
 class Coupling(ABC):
-    """The coordinates of one joint in terms of independent ones; see the module."""
+    """The coordinates of one joint in terms of independent ones; see the module docstring."""
 
     __slots__ = ()
 
@@ -82,13 +82,13 @@ class Coupling(ABC):
         return tuple(sum((times(v[k], f) for k, f in row), 0) for row in self.G(q))
 
     def combined(self, ratios: Sequence[Number]) -> Linear:
-        """One coordinate that is a sum of the joint's, each times a ratio: the angle of a geared rotor."""
+        """One coordinate, the sum of the joint's coordinates times ratios: the angle of a geared rotor."""
         raise TypeError("only what follows in constant proportion can be geared")
 
     @property
     @abstractmethod
     def structure(self) -> tuple:
-        """What is left without the numbers."""
+        """The structure of the coupling, without its numbers."""
 
     @property
     def parameters(self) -> tuple[Number, ...]:
@@ -101,7 +101,7 @@ class Coupling(ABC):
 
     @abstractmethod
     def among(self, q_place: Mapping[int, int], v_place: Mapping[int, int]) -> Coupling:
-        """The same coupling in terms of chosen coordinates: index in q and v -> place among the chosen."""
+        """The same coupling in terms of chosen coordinates, by maps from index in q and v to place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Own(Coupling):
 
     @property
     def places(self) -> range:
-        """Where its velocities stand."""
+        """The places of its velocities."""
         return range(self.v_start, self.v_start + self.nv)
 
     def positions(self, q: Any) -> tuple[Number, ...]:
@@ -180,10 +180,10 @@ class Linear(Coupling):
 
 @dataclass(frozen=True, slots=True)
 class InLoop(Coupling):
-    """A joint that depends on others by a loop: its coordinates stand in q, its velocities follow."""
+    """A joint that depends on others through a loop: its coordinates are in q, its velocities follow."""
 
     inner: Coupling  # in terms of the velocities of all joints
-    places: tuple[int | None, ...] = ()  # where those of its velocities that are independent stand in v
+    places: tuple[int | None, ...] = ()  # places in v of its independent velocities, None for the others
 
     def positions(self, q: Any) -> tuple[Number, ...]:
         return self.inner.positions(q)

@@ -1,7 +1,7 @@
-"""How far shapes are from each other: gaps, normals and the points that are next to each other.
+"""Distances between shapes: gaps, normals and closest points.
 
-Everything is written for numbers of any kind, without branches on them, so that it can be traced. A gap is
-negative where shapes overlap: how deep the deepest point is below the surface of the other.
+Everything is written for numbers of any kind, without branches on them, so it can be traced. A gap is
+negative where shapes overlap: the depth of the deepest point below the surface of the other.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kinetree.spatial.vector import Vector
 ROUND = (Point, Sphere, Capsule)  # balls around a point or a line
 _NONE = 1e-300  # a square below which a vector has no direction
 _GOLDEN = 0.6180339887498949
-_TURNS = 100  # of drawing two solids onto each other
-_STEPS = 64  # of the search along a line, each of which leaves this share of it
+_TURNS = 100  # alternating projections between two solids
+_STEPS = 64  # golden-section steps, each of which leaves this fraction of the line
 
 
 class Closest(NamedTuple):
-    """Where two shapes are next to each other, in the axes in which they are placed."""
+    """The closest points of two shapes, in the axes in which the shapes are placed."""
 
     gap: Any  # m
     normal: Vector  # unit vector from the second to the first
@@ -34,11 +34,11 @@ class Closest(NamedTuple):
 
 
 def between(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
-    """The closest points of two shapes with their poses; where they overlap, the deepest ones.
+    """The closest points of two shapes at their poses; where they overlap, the deepest ones.
 
-    Exact for points, spheres and capsules, for these with others, and for boxes, cylinders and vertices that
-    overlap along the normal of a face, or two boxes also across two edges. Other solids that are apart: about
-    1e-9 of their distance, unless they are nearly parallel.
+    Exact for points, spheres and capsules, against each other and against other shapes; also for boxes,
+    cylinders and vertices that overlap along a face normal, and for two boxes that overlap across two edges.
+    Other solids that are apart: accurate to about 1e-9 of their distance, unless they are nearly parallel.
 
     Raises:
         ModelError: vertices that lie in a plane.
@@ -54,7 +54,7 @@ def between(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
 
 
 def _solids(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
-    """Two solids: drawn onto each other in turn where they are apart, else by the face that is least deep."""
+    """Two solids: by alternating projections if they are apart, else by the face of least depth."""
     if isinstance(a, Box) and isinstance(b, Box):
         found = overlap(a.half_extents, at, b.half_extents, to)
         n, deep = found.normal, found.depth
@@ -84,7 +84,7 @@ def _solids(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
 
 
 def outside(shape: Shape, point: Vector) -> tuple[Any, Vector]:
-    """(gap, normal) of a point and a shape, in the frame of the shape: as of a ground."""
+    """(gap, normal) of a point relative to a shape, in the frame of the shape, as `Ground.at` gives them."""
     x, y, z = point
     match shape:
         case Point() | Sphere():
@@ -105,7 +105,7 @@ def outside(shape: Shape, point: Vector) -> tuple[Any, Vector]:
 
 
 def _beside_hull(table: Any, point: Vector) -> tuple[Any, Vector]:
-    """(gap, normal) of a point and a convex hull, by its triangles."""
+    """(gap, normal) of a point relative to a convex hull, by its triangles."""
 
     def turn(k: Any, height: Any, nx: Any, ny: Any, nz: Any, square: Any, x: Any, y: Any, z: Any) -> tuple:
         row = [ops.lookup(table, k, c + 0.0) for c in range(12)]
@@ -130,7 +130,7 @@ def _beside_hull(table: Any, point: Vector) -> tuple[Any, Vector]:
 
 
 def _on_triangle(point: Vector, h: Any, n: Any, a: Any, b: Any, c: Any) -> Vector:
-    """The point of a triangle that is next to a point at a height over its plane."""
+    """The point of a triangle nearest to a point at height h above its plane."""
     best = vec.sub(point, vec.scale(n, h))
     square, is_in = 1e30, 1.0
     nearest = best
@@ -149,7 +149,7 @@ def _on_triangle(point: Vector, h: Any, n: Any, a: Any, b: Any, c: Any) -> Vecto
 
 
 def _cornered(point: Vector, half: Any) -> tuple[Any, Vector]:
-    """(gap, normal) of a point and a box; a side of no length is one without faces."""
+    """(gap, normal) of a point relative to a box; a side of zero length has no faces."""
     signs = [ops.where(ops.less(x, 0.0), -1.0, 1.0) for x in point]
     beyond = [s * x - h if h else -1e300 for s, x, h in zip(signs, point, half, strict=True)]
     reach = [ops.max(d, 0.0) for d in beyond]
@@ -168,7 +168,7 @@ def _cornered(point: Vector, half: Any) -> tuple[Any, Vector]:
 
 
 def _length(a: Vector) -> tuple[Any, Vector]:
-    """The length of a vector and its direction; z for one that has none."""
+    """The length of a vector and its direction; z for a zero vector."""
     square = vec.dot(a, a)
     some = ops.less(_NONE, square)
     length = ops.sqrt(ops.where(some, square, 1.0))
@@ -182,7 +182,7 @@ def radius_of(shape: Shape) -> float:
 
 
 def line_of(shape: Shape, pose: Pose) -> tuple[Vector, Vector | None]:
-    """The middle of a round shape, and from there to one of its ends."""
+    """The centre of a round shape, and the vector from there to one of its ends."""
     if not isinstance(shape, Capsule):
         return pose.p, None
     return pose.p, vec.scale(tuple(row[2] for row in pose.R), shape.half_length)  # type: ignore[arg-type]
@@ -222,7 +222,7 @@ def next_to(a: Any, radius: float, b: Any, other: float) -> Closest:
 
 
 def _on_solid(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
-    """A round shape and a solid one: the gap of a point is convex along the line of the round one."""
+    """A round shape and a solid: the gap of a point is convex along the line of the round shape."""
     inner = to.inverse() @ at
     line, radius = line_of(a, inner), radius_of(a)
     s: Any = 0.0
@@ -235,7 +235,7 @@ def _on_solid(a: Shape, at: Pose, b: Shape, to: Pose) -> Closest:
 
 
 def _lowest(height: Any) -> Any:
-    """Where in [-1, 1] a convex function is lowest, by golden sections."""
+    """The minimiser of a convex function in [-1, 1], by golden-section search."""
 
     def narrower(low: Any, high: Any) -> tuple[Any, Any]:
         step = _GOLDEN * (high - low)
@@ -243,6 +243,6 @@ def _lowest(height: Any) -> Any:
         is_left = ops.less_equal(height(left), height(right))
         return ops.where(is_left, low, left), ops.where(is_left, right, high)
 
-    start = ops.min(ops.abs(height(0.0)), 0.0)  # zero, as an expression in a trace: a loop is recorded then
+    start = ops.min(ops.abs(height(0.0)), 0.0)  # zero, but an expression in a trace, so a loop is recorded
     low, high = ops.repeat(_STEPS, narrower, start - 1.0, start + 1.0)
     return 0.5 * (low + high)

@@ -1,9 +1,9 @@
-"""What each coordinate feels at its own joint: armature, damping, friction, springs and limits, as vectors.
+"""Joint properties as vectors over the coordinates: armature, damping, friction, springs and limits.
 
-A joint that mimics another is felt by the coordinate that it follows (its `Coupling` says which, and how
-much): if q' = m q + b, its armature, damping and stiffness count m^2 times, its friction |m| times, and a
-limit on q' is a limit on q. A joint that depends on others by a loop is in none of these vectors: what it
-feels depends on the position.
+A mimic joint acts on the coordinate that it follows (its `Coupling` says which, and by what factor): if
+q' = m q + b, its armature, damping and stiffness count m^2 times, its friction |m| times, and a limit on q'
+is a limit on q. A joint that depends on others through a loop is in none of these vectors: its effect depends
+on the position.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def summed(model: Model, field: str) -> np.ndarray:
 
 
 def spring_reference(model: Model) -> np.ndarray:
-    """(nq,) the position at which the springs of each joint, together, are relaxed."""
+    """(nq,) the position at which the combined springs of each joint are relaxed."""
     reference = [x for body in model.bodies if body.mimic is None for x in body.spring_reference]
-    total: list[Any] = [0] * model.nv  # of springs on one coordinate: sum m^2 k (q - q_0) = 0
+    total: list[Any] = [0] * model.nv  # springs on one coordinate balance: sum m^2 k (q - q_0) = 0
     pull: list[Any] = [0] * model.nv
     shared = set()
     for body, place, k, multiplier, offset in _felt(model):

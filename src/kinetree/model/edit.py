@@ -1,7 +1,7 @@
-"""Models made from models: replaced numbers, locked joints, attached models, subtrees, further frames.
+"""Models made from models: replaced numbers, locked joints, attached models, subtrees, additional frames.
 
-These are the methods of `Model` that return another model. Parts that do not change are shared, and
-configurations with names are kept as far as their joints are.
+These are the methods of `Model` that return another model. Unchanged parts are shared, and named
+configurations are kept as far as their joints are.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def replace(model: Model, **changes: Any) -> Model:
         rotors: "exact" keeps them, "reflected" turns them into armature, "lumped" into masses that do not
             spin, "none" drops them.
         inertia, placement: dicts from body names to new values.
-        check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+        check: "physical" rejects inertias that no body can have; "finite" accepts any finite numbers.
         armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
         configurations: a dict from names to q (nq,), or to dicts from joint names to positions.
         geometries: a dict from names of geometries to dicts of what changes (`shape`, `placement`,
-            `friction`, `stiffness`, `dissipation`), or to None for those that go.
+            `friction`, `stiffness`, `dissipation`), or to None to remove them.
         ground: a `Ground` or a `Heightfield`, or None.
-        pairs: two names of geometries each, or `Pair`s: those that touch each other; "all" that are possible.
+        pairs: geometries that can touch each other: two names each, or `Pair`s; "all" for all possible pairs.
     """
     name = changes.pop("name", model.name)
     if not isinstance(name, str) or not name.strip():
@@ -83,7 +83,7 @@ def replace(model: Model, **changes: Any) -> Model:
 
 
 def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **changes: Any) -> Model:
-    """The model with other bodies and whatever is given; `others` gave parts of it, with prefixed names."""
+    """The model with other bodies and changes; `others`: the models that parts came from, with prefixes."""
     parts = ("name", "gravity", "rotors", "frames", "report", "loops", "geometries", "ground", "pairs")
     made = type(model)(bodies=tuple(bodies), **{key: changes.get(key, getattr(model, key)) for key in parts})
     if made.pairs:
@@ -92,10 +92,10 @@ def _remade(model: Model, bodies: Iterable[Body], *others: tuple[Model, str], **
 
 
 def with_parameters(model: Model, parameters: Any, check: str = "physical") -> Model:
-    """The model whose bodies have these inertias (nb, 10), as `parameters` gives them; all else stays.
+    """The model with these inertias (nb, 10) of its bodies, as in `parameters`; all else stays.
 
     Args:
-        check: "physical" refuses inertias that no body can have; "finite" takes any finite numbers.
+        check: "physical" rejects inertias that no body can have; "finite" accepts any finite numbers.
     """
     rows = np.asarray(parameters)
     if rows.shape != (model.nbodies, 10) or rows.dtype.kind not in "fiuO":
@@ -134,10 +134,10 @@ def _replace_field(model: Model, bodies: list[Body], field: str, values: Any) ->
 def with_rotors(model: Model, mode: str) -> Model:
     """The model with its rotors kept ("exact"), approximated ("reflected", "lumped") or dropped ("none").
 
-    A lumped rotor rides on the carrying body as if it did not turn. A reflected one does, too, and adds
-    ratio^2 times its moment of inertia about the spin axis to the joint's diagonal of the mass matrix. What
-    is lost is the coupling with the motion of the carrier (and between the degrees of freedom of one joint),
-    of the order of the ratio.
+    A lumped rotor moves with the carrying body as if it did not spin. A reflected one does so too, and adds
+    ratio^2 times its moment of inertia about the spin axis to the joint's diagonal of the mass matrix. This
+    neglects the coupling with the motion of the carrier (and between the degrees of freedom of one joint),
+    which is of the order of the ratio.
     """
     if mode not in ROTOR_MODES:
         raise ModelError(
@@ -167,8 +167,8 @@ def _load(bodies: list[Body], carrier: int, inertia: Inertia, placement: Pose) -
 def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     """The model with the given joints fixed at the given positions; joints that mimic them are fixed too.
 
-    Bodies, joints and frames keep their names. Rotors of the locked joints stand still on their carriers. A
-    loop is closed anew with the joints that it has left; one that cannot move then is fixed as a whole.
+    Bodies, joints and frames keep their names. Rotors of locked joints stand still on their carriers. A loop
+    is closed again with its remaining joints; if it can no longer move, it is fixed as a whole.
 
     Raises:
         AssemblyError: a loop cannot be closed with its joints at these positions.
@@ -224,7 +224,7 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
 
 
 def _welded(body: Body, placement: Pose) -> Body:
-    """A body fixed to its parent at some pose."""
+    """A body fixed to its parent at this pose."""
     return body._replace(
         joint=Fixed(), placement=placement, mimic=None, armature=(), damping=(), friction=(), stiffness=(),
         spring_reference=(), limits=Limits((), (), (), ()),
@@ -232,9 +232,9 @@ def _welded(body: Body, placement: Pose) -> Body:
 
 
 def standing(model: Model, body: int) -> Model:
-    """The model of what a body carries, with that body itself at rest in the world's place.
+    """The model of everything a body carries, with that body as the world.
 
-    The model itself if joints inside and outside follow each other, so that the rest cannot be left out.
+    The model itself if joints inside and outside follow each other, so the rest cannot be left out.
     """
     inside = {model.joint_names[i - 1] for i in model.topology.branch(body) if i != body}
     tied = [(b.joint_name in inside) != (b.mimic.joint in inside) for b in model.bodies if b.mimic]
@@ -249,7 +249,7 @@ def standing(model: Model, body: int) -> Model:
 def attach(
     model: Model, other: Model, body: str | int | None = None, placement: Any = None, prefix: str = ""
 ) -> Model:
-    """The model with another one standing on one of its bodies or frames, where the other's world was.
+    """The model with another one attached to one of its bodies or frames, in place of the other's world.
 
     Args:
         body: the body that carries the other model, or a frame fixed in it; None is the world.
@@ -342,14 +342,14 @@ def add_pair(
     stiffness: float | None = None,
     dissipation: float | None = None,
 ) -> Model:
-    """The model in which two geometries touch each other; arguments as for the builder."""
+    """The model in which two geometries can touch each other; arguments as for the builder."""
     made = Pair(geometry, other, friction, stiffness, dissipation)
     pairs = checked_pairs(model, (*model.pairs, made), f"model '{model.name}'")
     return _remade(model, model.bodies, pairs=pairs)
 
 
 def subtree(model: Model, body: str | int) -> Model:
-    """The model of one body and everything that it carries, standing on the world by the body's own joint.
+    """The model of one body and everything it carries, connected to the world by the body's own joint.
 
     The body keeps its joint and its placement, now in the world; gravity stays the same vector in world axes.
     """

@@ -1,4 +1,4 @@
-"""What becomes of the loops of a model that is edited: kept, renumbered, solved anew, or refused."""
+"""The loops of an edited model: kept, renumbered, solved again, or rejected."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 def solved_again(
     model: Model, tree: Model, changed: Collection[int], start: Mapping[str, Any] | None = None
 ) -> tuple[Model, dict[str, Any]]:
-    """The edited model with its loops: those solved anew in whose nodes bodies were changed.
+    """The edited model with its loops; those with changed bodies in their nodes are solved again.
 
     Args:
         model: the model before the edit.
-        tree: after it, with the same bodies and without loops.
-        changed: the bodies whose placements or joints are others now.
-        start: positions of joints to begin with, besides the reference of each loop.
+        tree: the model after it, with the same bodies and without loops.
+        changed: the bodies whose placements or joints have changed.
+        start: initial positions of joints, besides the reference of each loop.
 
     Returns:
-        The model, and the positions of the joints of loops that cannot move now; these are left out.
+        The model, and the joint positions of loops that can no longer move; these loops are left out.
     """
     nodes = {model.location(i)[0] for i in changed}
     kept: list[Loop] = []
@@ -63,7 +63,7 @@ def node_of(model: Model, loop: Loop) -> int:
 
 
 def attached(other: Model, shift: int, carrier: int, where: Pose, prefix: str) -> tuple[Loop, ...]:
-    """Loops after the bodies of their model were numbered on and its world was put on a carrier."""
+    """Loops after the bodies of their model were renumbered and its world was put on a carrier."""
 
     def place(body: int) -> tuple[int, Pose | None]:
         return (body + shift, None) if body else (carrier, where)
@@ -85,13 +85,13 @@ def _is_on_world(model: Model, loop: Loop) -> bool:
 
 
 def _on(where: Pose, axes: Matrix) -> Matrix:
-    """Axes of a world that was put on a body, in that body."""
+    """The axes of a world that was put on a body, in that body."""
     x, y, z = (vec.mat_vec(where.R, c) for c in axes)
     return x, y, z
 
 
 def within(model: Model, number: Mapping[int, int], what: str) -> tuple[Loop, ...]:
-    """The loops among some bodies, which get other numbers; ModelError for a loop that is cut."""
+    """The loops among these bodies, renumbered; ModelError for a loop that is cut."""
     found = []
     for loop in model.loops:
         inside = [sum(body in number for body in closure.bodies) for closure in loop.closures]
@@ -109,7 +109,7 @@ def within(model: Model, number: Mapping[int, int], what: str) -> tuple[Loop, ..
 
 
 def are_cut(model: Model, inside: Collection[int]) -> bool:
-    """Whether a loop has one end among some bodies and the other end elsewhere."""
+    """Whether a loop has one end among these bodies and the other end elsewhere."""
     return any(
         sum(body in inside for body in closure.bodies) == 1
         for loop in model.loops

@@ -1,4 +1,4 @@
-"""Small square systems of equations, solved in the order in which they are given."""
+"""Small square systems of equations, solved in the given order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kinetree.spatial.vector import Number
 
 
 class Factors:
-    """A square matrix as L U, in the order that it is given: no pivoting, so that it can be traced.
+    """A square matrix as L U, in the given order: without pivoting, so it can be traced.
 
-    The last two rows are one block, which is inverted by its determinant: that takes one division, and it
-    does not matter if the first of its pivots vanishes.
+    The last two rows form one block, which is inverted by its determinant: this takes one division, and the
+    first of its two pivots may vanish.
     """
 
     def __init__(self, rows: Sequence[Sequence[Number]], near: Factors | None = None):
-        """With the factors of a matrix `near` it, nothing is divided: what is left is of the second order."""
+        """With the factors of a nearby matrix, `near`, no divisions are needed; the error is second-order."""
         self.rows = [list(row) for row in rows]
         self.first = len(rows) - 2 if len(rows) > 1 else len(rows)  # rows that are eliminated one by one
         self.pivots: list[Number] = []  # and, at the end, the determinant of the block
@@ -44,7 +44,7 @@ class Factors:
         self.reciprocals.append(_reciprocal(pivot, known))
 
     def lively(self, usual: Sequence[Number]) -> list[Number]:
-        """The pivots, and the determinant, in units of what the pivots usually are."""
+        """The pivots, and the determinant, relative to the usual size of the pivots."""
         units = [*usual[: self.first], math.prod(usual[self.first :])]
         return [pivot * (1.0 / unit) for pivot, unit in zip(self.pivots, units, strict=False)]
 
@@ -78,7 +78,7 @@ class Factors:
 
 
 def _reciprocal(x: Number, near: Number | None) -> Number:
-    """1 / x, by a Newton step from one near it; infinite at a dead point, which its pivot tells."""
+    """1 / x, or a Newton step from a nearby reciprocal; infinite at a dead point, which the pivots show."""
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
             return 1 / x if near is None else near * (2 - x * near)

@@ -1,4 +1,4 @@
-"""Where bodies touch: shapes on bodies with what they are made of, and the points that follow from them."""
+"""Contact geometry: shapes on bodies with their contact properties, and the contact points they have."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from kinetree.model.model import Model
 
 FRICTION, DISSIPATION = 0.8, 1.0
-SINK = 1e-3  # m: how far a robot that stands on its feet sinks in, if nothing else is said
-_FEET = 4  # points that a robot stands on, at most, as far as its stiffness is concerned
-EARTH = 9.81  # m/s^2: weighs robots that float
+SINK = 1e-3  # m: default depth to which a robot that stands on its feet sinks in
+_FEET = 4  # most points that a robot is assumed to stand on, for its default stiffness
+EARTH = 9.81  # m/s^2: gravity for the weight of models without gravity
 
 
 class Geometry(NamedTuple):
-    """A shape that is fixed in a body, and how it feels to those who touch it."""
+    """A shape that is fixed in a body, and its contact properties."""
 
     name: str
     body: int  # index of the body; 0 is the world
     shape: Shape
     placement: Pose  # of the shape's frame in the body
     friction: float = FRICTION  # Coulomb's coefficient
-    stiffness: float | None = None  # of each of its points, N/m; None: from the weight
-    dissipation: float = DISSIPATION  # s/m: the force grows by this share for each m/s of approach
+    stiffness: float | None = None  # of each of its points, N/m; None: derived from the weight
+    dissipation: float = DISSIPATION  # s/m: relative growth of the force per m/s of approach
 
 
 class ContactPoint(NamedTuple):
@@ -46,15 +46,15 @@ class ContactPoint(NamedTuple):
     friction: float
     stiffness: Any  # N/m
     dissipation: float  # s/m
-    rim: Rim | None = None  # of a cylinder: where on a circle the point is depends on the normal
+    rim: Rim | None = None  # of a cylinder: the place of the point on a circle depends on the normal
 
     @property
     def support(self) -> Support:
-        """Where it is on the body."""
+        """Its place on the body."""
         return Support(self.position, self.radius, self.rim)
 
     def touching(self, normal: Vector) -> Vector:
-        """Where it touches a surface: a point in body coordinates.
+        """The point, in body coordinates, at which it touches a surface.
 
         Args:
             normal: unit vector out of the surface, in the axes of the body; numbers of any kind.
@@ -62,13 +62,13 @@ class ContactPoint(NamedTuple):
         return vec.add(self.position, offset(self.support.numbers, normal))
 
     def moved(self, pose: Pose, body: int | None = None) -> ContactPoint:
-        """The same point in a frame in which the one that it is given in has this pose."""
+        """The same point in another frame, in which the present one has this pose."""
         place = self.support.moved(pose)
         return self._replace(position=place.position, rim=place.rim, body=self.body if body is None else body)
 
 
 def geometry(name: str, body: int, given: tuple, owner: str) -> Geometry:
-    """A geometry of what a user gave, checked: shape, placement, friction, stiffness, dissipation."""
+    """A geometry from user input, checked: shape, placement, friction, stiffness, dissipation."""
     shape, placement, friction, stiffness, dissipation = given
     if not isinstance(shape, Shape):
         hint = f"write {shape.__name__}(...)" if isinstance(shape, type) else "as in Sphere(0.02)"
@@ -98,7 +98,7 @@ _FIELDS = ("shape", "placement", "friction", "stiffness", "dissipation")
 
 
 def changed_geometries(model: Model, changes: Any) -> tuple[Geometry, ...]:
-    """The geometries of a model after the changes of a dict from their names to dicts, or to None."""
+    """The geometries of a model after changes, a dict from their names to dicts, or to None."""
     owner = f"model '{model.name}': replace(geometries=...)"
     if not isinstance(changes, Mapping):
         raise ModelError(f"{owner} takes a dict from names of geometries, got {validate.shown(changes)}")
@@ -138,10 +138,9 @@ def free_name(wanted: str, taken: Any) -> str:
 def contact_points(model: Model) -> tuple[ContactPoint, ...]:
     """The points of bodies that can touch the ground, in the order of the geometries.
 
-    A body that cannot move has none. A stiffness that was not given is that of feet on which the robot sinks
-    in by 1 mm: k = m g / (n 1 mm), with the mass m of the tree that the body belongs to (from the first joint
-    that moves on), |g| of the model (9.81 without gravity), and the number n of the points on that tree, at
-    most 4.
+    A body that cannot move has none. The default stiffness lets a robot on its feet sink in by 1 mm:
+    k = m g / (n 1 mm), with the mass m of the tree that the body belongs to (from the first joint that
+    moves), |g| of the model (9.81 without gravity), and the number n of points on that tree, at most 4.
     """
     return model.memo("contact points", lambda: _points(model))
 
@@ -149,7 +148,7 @@ def contact_points(model: Model) -> tuple[ContactPoint, ...]:
 def weights(model: Model) -> list[Any]:
     """The weight of the tree that each body belongs to, the world first, N; 0 for bodies that cannot move.
 
-    Trees that can touch each other may carry each other: they count together.
+    Trees that can touch each other may support each other, so they count together.
     """
     roots = roots_of(model)
     own = {root: _weight(model, root, roots) for root in set(roots) if root}
@@ -164,7 +163,7 @@ def weights(model: Model) -> list[Any]:
 
 
 def stiffness_of(model: Model, part: Geometry) -> Any:
-    """The stiffness of each point of a geometry; None for one that is rigid: it cannot move."""
+    """The stiffness of each point of a geometry; None for a rigid one, which cannot move."""
     if part.stiffness is not None:
         return part.stiffness
     root = roots_of(model)[part.body]
@@ -185,14 +184,14 @@ def _points(model: Model) -> tuple[ContactPoint, ...]:
 
 
 def _defaults(model: Model) -> dict[int, Any]:
-    """The stiffness of points for which none is given, by the body that begins their tree."""
+    """The default stiffness of points, by the root body of their tree."""
     roots, weight = roots_of(model), weights(model)
     counts = Counter(roots[part.body] for part in model.geometries for _ in part.shape.supports)
     return {root: weight[root] / (min(count, _FEET) * SINK) for root, count in counts.items()}
 
 
 def roots_of(model: Model) -> list[int]:
-    """For each body, the world first, the one that begins its tree: the first that moves; 0 for none."""
+    """For each body, the world first, the root of its tree: the first that moves; 0 if there is none."""
     roots = [0]
     for i, body in enumerate(model.bodies, 1):
         roots.append(roots[body.parent] or (i if body.joint.nv else 0))
@@ -200,7 +199,7 @@ def roots_of(model: Model) -> list[int]:
 
 
 def _weight(model: Model, root: int, roots: list[int]) -> Any:
-    """The weight of a tree, N; that of 1 kg if it has none."""
+    """The weight of a tree, N; that of 1 kg if it has no mass."""
     mass = sum(body.inertia.mass for body, own in zip(model.bodies, roots[1:]) if own == root)
     if ops.is_literal(mass) and not mass > 0:
         mass = 1.0

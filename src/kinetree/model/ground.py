@@ -1,4 +1,4 @@
-"""What robots stand on: a plane, or heights over a grid."""
+"""Grounds: a plane, or heights over a grid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kinetree.spatial.vector import Vector
 if TYPE_CHECKING:
     from kinetree.model.model import Model
 
-_MOST = 1 << 26  # heights of a field
+_MOST = 1 << 26  # most heights of a field
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Ground:
     """A plane: the points x with normal . x = height.
 
     Args:
-        normal: out of the ground, in world axes; its length does not matter.
-        height: of the plane along its normal, over the origin of the world, m.
+        normal: pointing out of the ground, in world axes; its length does not matter.
+        height: of the plane along its normal, above the world origin, m.
     """
 
     normal: Any = (0.0, 0.0, 1.0)
@@ -42,24 +42,24 @@ class Ground:
         object.__setattr__(self, "height", _plain((self.height,), 1, "Ground: height")[0])
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
-        """(gap, normal) at a point of the world: its distance above the ground, and where "above" is."""
+        """(gap, normal) at a point of the world: its distance above the ground, and the upward normal."""
         return vec.dot(self.normal, point) - self.height, self.normal
 
 
 @dataclass(frozen=True)
 class NoGround:
-    """Nothing to stand on: bodies touch each other alone."""
+    """No ground: bodies touch only each other."""
 
 
 class Heightfield:
-    """Heights over a grid of the plane z = 0, with bilinear surfaces between them.
+    """Heights over a grid in the plane z = 0, with bilinear interpolation.
 
-    Beyond its edges the ground goes on level, as high as the edge is.
+    Beyond its edges the ground continues level, at the height of the edge.
 
     Args:
-        array: (nx, ny) heights, m: array[i, j] is that at x = x0 + i dx, y = y0 + j dy.
+        array: (nx, ny) heights, m: array[i, j] is the height at x = x0 + i dx, y = y0 + j dy.
         spacing: dx and dy, or one number for both, m.
-        origin: (x0, y0), or (x0, y0, z0) to lift the whole; None puts the middle of the grid over the origin.
+        origin: (x0, y0), or (x0, y0, z0) to raise it all; None puts the middle of the grid over the origin.
     """
 
     __slots__ = ("array", "origin", "shape", "spacing")
@@ -89,14 +89,14 @@ class Heightfield:
 
         Args:
             point: numbers of any kind.
-            heights: stands for the array where that is an input of a program; the own array if None.
+            heights: replaces the array if that is an input of a program; None for the field's own array.
         """
         h, slopes = self.height(point[0], point[1], heights)
         along = 1.0 / ops.sqrt(1.0 + slopes[0] * slopes[0] + slopes[1] * slopes[1])
         return (point[2] - h) * along, (-slopes[0] * along, -slopes[1] * along, along)
 
     def height(self, x: Any, y: Any, heights: Any = None) -> tuple[Any, tuple[Any, Any]]:
-        """The height at a place, and its slopes along x and y."""
+        """The height at a point, and its slopes along x and y."""
         table = self.array if heights is None else heights
         (i, s, in_x), (j, t, in_y) = (self._cell(place, k) for k, place in enumerate((x, y)))
         a, b = ops.lookup(table, i, j), ops.lookup(table, i + 1.0, j)
@@ -106,7 +106,7 @@ class Heightfield:
         return h, (in_x * along_x / self.spacing[0], in_y * along_y / self.spacing[1])
 
     def _cell(self, x: Any, k: int) -> tuple[Any, Any, Any]:
-        """The cell that a coordinate is in, where in the cell, and 1 if it is on the grid, else 0."""
+        """The cell of a coordinate, the position within it, and 1 if it is on the grid, else 0."""
         last = self.shape[k] - 1.0
         u = (x - self.origin[k]) * (1.0 / self.spacing[k])
         on = ops.where(ops.less(u, 0.0), 0.0, ops.where(ops.less(last, u), 0.0, 1.0))
@@ -139,20 +139,20 @@ class Heightfield:
 
     @property
     def _digest(self) -> str:
-        """A few letters that tell it from all others: kernels for different fields are kept apart by them."""
+        """A short digest of the contents, which keeps kernels for different fields apart."""
         facts = repr(self._content[:3]).encode()
         return hashlib.sha256(facts + self._content[3]).hexdigest()[:20]
 
 
 def refuse_no_ground(ground: Any, owner: str) -> Ground | Heightfield:
-    """The ground, if it is one."""
+    """The ground, checked to be one."""
     if not isinstance(ground, Ground | Heightfield):
         raise ModelError(f"{owner}: ground must be a Ground or a Heightfield, got {shown(ground)}")
     return ground
 
 
 def changed_ground(model: Model, ground: Any) -> Ground | Heightfield | None:
-    """What `replace(ground=...)` was given, checked."""
+    """The argument of `replace(ground=...)`, checked."""
     return None if ground is None else refuse_no_ground(ground, f"model '{model.name}': replace")
 
 

@@ -1,8 +1,8 @@
-"""From bodies, rotors and mimic joints to the nodes that a sweep visits.
+"""Grouping of bodies, rotors and mimic joints into the nodes that a sweep visits.
 
-A node is a set of bodies moved by one set of independent coordinates. Usually it is one body. A mimic joint
-joins all bodies on the tree paths between it and the joint that it follows; a rotor is one more member of
-the node whose joint drives it; so is an armature, a spinning mass that feels no other body.
+A node is a set of bodies moved by one set of independent coordinates; usually it is one body. A mimic joint
+joins all bodies on the tree paths between it and the joint that it follows. A rotor is one more member of the
+node whose joint drives it; so is an armature, a spinning mass that does not interact with any other body.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORLD_LOCATION: Location = (-1, 0)
 
 
 class Grouping:
-    """The nodes of a model, predecessors first, and where each body is found in them."""
+    """The nodes of a model, predecessors first, and the place of each body in them."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Grouping:
         if not self.layout.follows and not self.loops:
             return [(i,) for i in range(1, len(self.bodies) + 1)]
         first = list(range(len(self.bodies) + 1))  # union-find: the representative is the smallest body
-        top = first.copy()  # likewise, along joints: how far up a body is in one group with its parents
+        top = first.copy()  # likewise, along joints: the highest body known to be in the same group
 
         def root(of: list[int], i: int) -> int:
             while of[i] != i:
@@ -60,7 +60,7 @@ class Grouping:
 
         parent, depths = self.topology.parent, self.topology.depths
         for ends, meeting in self._ties():
-            for i in ends:  # both, and all bodies between them and where their paths meet
+            for i in ends:  # both ends, and all bodies up to where their paths meet
                 while True:
                     a, b = sorted((root(first, i), root(first, ends[0])))
                     first[b] = a
@@ -74,7 +74,7 @@ class Grouping:
         return [tuple(group) for group in groups.values()]
 
     def _ties(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Pairs of bodies that are in one node, and the body where their paths meet, which need not be."""
+        """Pairs of bodies in one node, and the body where their paths meet, which may be outside the node."""
         parent, common = self.topology.parent, self.topology.common_ancestor
         for follower, rule in self.layout.follows.items():
             yield (follower, rule.leader), common(parent(follower), parent(rule.leader))
@@ -114,7 +114,7 @@ class Grouping:
         return Member(0, carrier, rotor.placement.transform(), joint, coupling, rotor.inertia)
 
     def _armatures(self, i: int) -> list[Member]:
-        """Spinning masses that feel no other body: what an armature adds to the kinetic energy."""
+        """Spinning masses that interact with no other body: the kinetic energy of an armature."""
         body, coupling = self.bodies[i - 1], self.layout.couplings[i]
         if all(ops.is_literal(a) and a == 0 for a in body.armature):
             return []
@@ -132,7 +132,7 @@ class Grouping:
 
 
 class _Places:
-    """Which coordinates a node has, and the place of each among them: index in q and v -> place."""
+    """The coordinates of a node: maps from index in q and v to place in the node."""
 
     def __init__(self, group: tuple[int, ...], bodies: Sequence[Body], layout: Layout):
         self.of_q: dict[int, int] = {}
@@ -147,10 +147,10 @@ class _Places:
 
 
 def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
-    """True if a body looks the same from every angle about `axis` through its origin.
+    """True if the inertia of a body is symmetric about `axis` through its origin.
 
-    Its centre of mass lies on the axis, and J = A (1 - a a^T) + C a a^T. Only what is known to be so
-    counts, up to a rounding of 1e-14 of the largest moment: symbols are never axisymmetric unless zero.
+    Its centre of mass lies on the axis, and J = A (1 - a a^T) + C a a^T, to rounding of 1e-14 of the largest
+    moment. The symmetry must be certain: symbols are never axisymmetric unless zero.
     """
     if not all(ops.is_literal(x) for x in (*inertia.parameters, *axis)):
         return False
@@ -173,8 +173,8 @@ def is_axisymmetric(inertia: Inertia, axis: Any) -> bool:
 def _quasi_armature(body: Body) -> Inertia:
     """The inertia whose kinetic energy, in the velocities of the joint, is that of the armature.
 
-    A sum of squares of quasi-velocities is the energy of a rigid body, so that its gyroscopic forces belong
-    to it.
+    A sum of squares of quasi-velocities is the energy of a rigid body, so the gyroscopic forces of that body
+    are included.
     """
     columns = body.joint.subspace(body.joint.neutral()).columns
     along = {S.components.index(1): a for S, a in zip(columns, body.armature, strict=True)}

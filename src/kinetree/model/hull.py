@@ -14,11 +14,11 @@ Faces = NDArray[np.intp]
 
 Plane = tuple[float, float, float, float]  # unit normal, offset
 
-_FEW = 300  # products of points and planes from which on arrays are faster than loops
-_MANY = 300  # points from which on `outermost` looks along directions instead
-_WAYS = 256  # such directions
-_CHUNK = 4096  # points that are looked at together
-_NEAR = 1e-13  # of the extent of the points: what lies this close to a plane lies in it
+_FEW = 300  # points times planes above which arrays are faster than loops
+_MANY = 300  # points above which `outermost` searches along directions instead
+_WAYS = 256  # number of such directions
+_CHUNK = 4096  # points processed together
+_NEAR = 1e-13  # points within this fraction of the extent from a plane lie in it
 
 
 class FlatError(ValueError):
@@ -32,19 +32,19 @@ def convex_hull(points: Points) -> Faces:
         FlatError: all points lie in one plane.
     """
     near = _NEAR * float(np.ptp(points, axis=0).max(initial=0.0)) if len(points) else 0.0
-    for coarser in (1, 100, 10_000):  # rounding may tear the surface where points are closer than it
+    for coarser in (1, 100, 10_000):  # rounding may tear the surface where points are very close
         with suppress(KeyError):
             return _Hull(points, coarser * near).grow()
     raise FlatError
 
 
 def corners(points: Points, most: int) -> Points:
-    """At most `most` corners of the convex hull of `points`, each as far as can be from those before it."""
+    """At most `most` corners of the convex hull of `points`, each as far as possible from those before it."""
     return spread(outermost(points), most)
 
 
 def outermost(points: Points) -> Points:
-    """The corners of the convex hull of `points`; of many, those that are outermost along some directions."""
+    """The corners of the convex hull of `points`; for many, the outermost ones along fixed directions."""
     if len(points) > _MANY:
         return np.unique(points[_ahead(points)], axis=0)
     found = np.unique(points, axis=0)
@@ -52,7 +52,7 @@ def outermost(points: Points) -> Points:
 
 
 def spread(points: Points, most: int) -> Points:
-    """At most `most` of some points, each as far as can be from those before it."""
+    """At most `most` of these points, each as far as possible from those before it."""
     if len(points) <= most:
         return points
     chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
@@ -64,7 +64,7 @@ def spread(points: Points, most: int) -> Points:
 
 
 def _ahead(points: Points) -> NDArray[np.intp]:
-    """Which of many points is outermost along each of some directions."""
+    """The indices of the points that are outermost along one of `_directions`."""
     ways = _directions().astype(np.float32)
     middle = points.mean(axis=0)
     best, found = np.full(_WAYS, -np.inf), np.zeros(_WAYS, np.intp)
@@ -78,12 +78,12 @@ def _ahead(points: Points) -> NDArray[np.intp]:
 
 
 def shortfall(points: Points, chosen: Points) -> float:
-    """By how much the hull of `points` stands out beyond that of `chosen`, along any of some directions."""
+    """How far the hull of `points` extends beyond that of `chosen`, at most, along fixed directions."""
     return max(0.0, max(float((points @ way).max() - (chosen @ way).max()) for way in _directions()))
 
 
 def _extreme(points: Points) -> list[int]:
-    """Which points are corners of their hull; if they lie in a plane or on a line, of their outline there."""
+    """The points that are corners of their hull, or of their outline if they lie in a plane or on a line."""
     if len(points) < 3:
         return list(range(len(points)))
     try:
@@ -93,7 +93,7 @@ def _extreme(points: Points) -> list[int]:
     if sizes[1] <= 1e-9 * sizes[0]:  # a line
         along = points @ axes[0]
         return sorted({int(along.argmin()), int(along.argmax())})
-    apex = points.mean(axis=0) + axes[2] * sizes[0]  # the outline is the foot of a pyramid
+    apex = points.mean(axis=0) + axes[2] * sizes[0]  # the outline is the base of a pyramid
     try:
         found = np.unique(convex_hull(np.vstack([points, apex]))).tolist()
     except FlatError:
@@ -110,7 +110,7 @@ def _directions() -> Points:
 
 
 class _Hull:
-    """A hull that grows point by point; each face keeps the points that lie outside of it."""
+    """A hull that grows point by point; each face keeps the points outside of it."""
 
     def __init__(self, points: Points, near: float) -> None:
         self.points, self.places, self.near = points, points.tolist(), near
@@ -144,7 +144,7 @@ class _Hull:
         return (a, b, c, d) if heights[d] < 0 else (a, c, b, d)
 
     def _add(self, faces: list[tuple[int, int, int]], points: list[int]) -> None:
-        """Add faces; each of `points` goes to the face that it is farthest outside of, if to any."""
+        """Add faces; each of `points` is assigned to the face it is farthest outside of, if any."""
         first = self.made
         self.made += len(faces)
         for number, face in enumerate(faces, first):
@@ -157,7 +157,7 @@ class _Hull:
             self.outside.setdefault(first + best, []).append(point)
 
     def _by_loops(self, points: list[int], planes: list[Plane]) -> Iterator[tuple[int, int]]:
-        """The points that lie outside of a plane, and the plane that each is farthest from."""
+        """The points outside of a plane, each with the plane it is farthest from."""
         for point in points:
             x, y, z = self.places[point]
             farthest, best = self.near, -1
@@ -169,7 +169,7 @@ class _Hull:
                 yield point, best
 
     def _by_arrays(self, points: list[int], planes: list[Plane]) -> Iterator[tuple[int, int]]:
-        """The same for many points and planes."""
+        """`_by_loops` for many points and planes."""
         some, P = np.array(points), np.array(planes)
         heights = self.points[some] @ P[:, :3].T - P[:, 3]
         best = heights.argmax(axis=1)
@@ -184,7 +184,7 @@ class _Hull:
         return np.array(list(self.faces.values()))
 
     def _include(self, point: int, first: int) -> None:
-        """Replace the faces that `point` sees by those between it and their rim."""
+        """Replace the faces visible from `point` by those between it and their boundary."""
         seen, rim = self._visible(point, first)
         rest = [k for face in seen for k in self.outside.pop(face, ()) if k != point]
         for face in seen:
@@ -193,7 +193,7 @@ class _Hull:
         self._add([(a, b, point) for a, b in rim], rest)
 
     def _visible(self, point: int, first: int) -> tuple[set[int], list[tuple[int, int]]]:
-        """The faces that `point` is above or in the plane of, and the edges around them."""
+        """The faces that `point` is above or in the plane of, and the edges around these faces."""
         x, y, z = self.places[point]
         seen, rim, stack = {first}, [], [first]
         while stack:
@@ -208,7 +208,7 @@ class _Hull:
                     stack.append(beyond)
                 else:
                     rim.append(edge)
-        # a face may have been seen after an edge to it was taken for the rim
+        # a face may have been found visible after an edge to it was recorded as boundary
         return seen, [(a, b) for a, b in rim if self.edges[b, a] not in seen]
 
 
@@ -217,7 +217,7 @@ def _dot(place: list[float], u: float, v: float, w: float) -> float:
 
 
 def _plane(a: list[float], b: list[float], c: list[float]) -> Plane:
-    """The plane through three points, its normal to the side from which they run counter-clockwise."""
+    """The plane through three points; they run counter-clockwise seen from the side of its normal."""
     ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
     x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx

@@ -1,7 +1,7 @@
-"""Which numbers of q and v belong to which joint.
+"""The layout of q and v: which numbers belong to which joint.
 
 Joints own coordinates in the order in which their bodies were added. Fixed joints own none, and neither do
-joints that mimic another: they are functions of the coordinate that they follow.
+mimic joints: they are functions of the coordinate that they follow.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Follow(NamedTuple):
     offset: Any
 
     def followed(self, multiplier: Any, offset: Any) -> Follow:
-        """What a joint that follows this one follows: multipliers multiply, offsets compose."""
+        """The rule of a joint that follows this one: multipliers multiply, offsets compose."""
         return Follow(self.leader, multiplier * self.multiplier, offset + multiplier * self.offset)
 
 
 class Layout(NamedTuple):
-    """Where the coordinates of each joint start; entries are indexed by body, the world (0) included."""
+    """Where the coordinates of each joint start; entries are indexed by body, including the world (0)."""
 
     nq: int
     nv: int
@@ -41,10 +41,10 @@ class Layout(NamedTuple):
     v_start: tuple[int, ...]
     follows: dict[int, Follow]  # by body, for mimic joints only
     couplings: tuple[Coupling, ...]  # the coordinates of each joint in terms of q
-    widths: tuple[int, ...]  # how many velocities each joint has in v
+    widths: tuple[int, ...]  # number of velocities of each joint in v
 
     def among(self, independent: Sequence[int]) -> Layout:
-        """The layout of a model with loops, from that of all its joints: only some velocities are in v."""
+        """The layout of a model with loops, from that of all its joints: v has only the independent ones."""
         place = {j: k for k, j in enumerate(independent)}
         starts = tuple(bisect_left(independent, start) for start in self.v_start)
         ranges = [range(start, start + width) for start, width in zip(self.v_start, self.widths, strict=True)]
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -> Layout:
-    """The layout of q and v; ModelError if a mimic joint has nothing that it can follow."""
+    """The layout of q and v; ModelError if a mimic joint has no joint that it can follow."""
     q_start, v_start = [0], [0]
     nq = nv = 0
     for body in bodies:
@@ -90,7 +90,7 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
 def _resolve(
     i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: str, follows: dict[int, Follow]
 ) -> None:
-    """Find the independent joint behind a chain of mimic joints, for all that are not in `follows` yet."""
+    """Find the independent joint at the end of a chain of mimic joints, for all not yet in `follows`."""
     chain: dict[int, None] = {}  # in order
     while i not in follows and bodies[i - 1].mimic is not None:
         chain[i] = None
@@ -125,7 +125,7 @@ def _leader(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: 
 
 
 def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:
-    """Positions "q" and velocities "v" that correspond one to one; (body, places) of all other joints."""
+    """Places in "q" and "v" that correspond one to one; (body, places) of all other joints."""
     vector: dict[str, list[int]] = {"q": [], "v": []}
     others = []
     for i, body in enumerate(bodies, 1):
@@ -145,7 +145,7 @@ def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str,
 
 
 def described(bodies: Sequence[Body], layout: Layout, velocities: bool) -> str:
-    """Who takes how many numbers, as in "free joint 'root' takes 7, 12 revolute joints 1 each"."""
+    """Which joints take how many numbers, as in "free joint 'root' takes 7, 12 revolute joints 1 each"."""
     counts: Counter[tuple[str, int]] = Counter()
     names: dict[tuple[str, int], str] = {}
     dependent = 0

@@ -1,8 +1,8 @@
-"""Axes in which the rows of a closure cost least.
+"""The axes in which the rows of a closure are cheapest.
 
-A limb that begins with a hinge is simplest in its axes: there it moves in a plane, or begins to.
-Where these are the axes of the body that carries the loop, up to their order, or where the other end may turn
-freely, the axes of that body will do.
+A limb that begins with a hinge is simplest in the axes of that hinge, in which it moves in a plane, at least
+at first. The axes of the body that carries the loop are used instead if the hinge lies along one of them, or
+if the other end can turn freely.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from kinetree.spatial.vector import Matrix
 
 
 def limb_axes(node: Node, ends: Sequence[Sequence[int]]) -> list[Matrix]:
-    """For each pair of members that a closure connects three axes, as rows, in the body that carries all."""
-    members = tuple(m._replace(inertia=Inertia.zero()) for m in node.members)  # which may be symbols
+    """Three axes for each pair of members connected by a closure, as rows, in the body that carries all."""
+    members = tuple(m._replace(inertia=Inertia.zero()) for m in node.members)  # inertias may be symbols
     simplified = canonical([node._replace(number=0, predecessor=(-1, 0), members=members)])
     if not simplified:  # nothing in it moves
         return [vec.IDENTITY for _ in ends]
@@ -28,7 +28,7 @@ def limb_axes(node: Node, ends: Sequence[Sequence[int]]) -> list[Matrix]:
 
 
 def _way(node: Node, k: int) -> list[Member]:
-    """The members from one to the body that carries the node."""
+    """The members on the path from one to the body that carries the node."""
     found = []
     while k != PREDECESSOR:
         found.append(node.members[k])

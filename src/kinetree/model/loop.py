@@ -2,15 +2,15 @@
 
     K(q) = d phi / d u,   K u = 0        u = G v,   G = [1; -K_d^-1 K_i]
 
-with u the velocities of all joints, in any order: the independent ones and the dependent ones, of which there
-are as many as rows are kept. Then the motion subspaces are S G, and everything else of the dynamics follows
-(`Through`). The rates of G come from K G = 0:
+with u the velocities of all joints, in any order: the independent ones and the dependent ones, as many as
+there are kept rows. The motion subspaces are then S G, and the rest of the dynamics follows (`Through`). The
+rates of G come from K G = 0:
 
     G_w = -K_d^-1 (K_w G)               G_uw = -K_d^-1 (K_uw G + K_w G_u + K_u G_w)
 
-q need not be closed to the last digit: Newton steps q_d -= K_d^-1 phi are part of the kinematics, so that
-every result is a function of the independent coordinates alone, with exact derivatives (`steps` Newton steps
-for derivatives up to the order 2^steps - 1).
+q need not be closed to the last digit: Newton steps q_d -= K_d^-1 phi are part of the kinematics, so every
+result is a function of the independent coordinates alone, with exact derivatives (`steps` Newton steps for
+derivatives up to order 2^steps - 1).
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from kinetree.spatial import Matrix
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Number
 
-# A loop that is open by more than this, in units of its size, is not taken for a rounded closed one.
+# A loop that is open by more than this, in units of its size, is not accepted as closed up to rounding.
 OPEN_TOLERANCE = 1e-6
-# A pivot of K_d below this, in units of what it usually is, stands at a dead point.
+# A pivot of K_d below this, relative to its usual size, means a dead point.
 DEAD_TOLERANCE = 1e-7
-# Newton steps that close a position after a step in time.
+# Newton steps that close a position after an integration step.
 INTEGRATION_STEPS = 3
-# With so many velocities S = S_span G costs less as two factors than by its columns.
+# From this number of velocities on, S = S_span G is cheaper as two factors than by its columns.
 MANY = 2
 
 
 @dataclass(frozen=True)
 class Closing:
-    """What is closed in a node, and how it is solved for.
+    """The closures of a node, and how they are solved.
 
     name: for messages.
-    rows: those that are kept, in the order of elimination.
+    rows: the kept rows, in the order of elimination.
     independent, dependent: places among the velocities of all joints, the latter in the order of elimination.
-    pivots: how large the pivots usually are.
-    reference: a position of all joints of the node in which it is closed.
-    size: a length of it, m.
-    steps: how many Newton steps close a position.
+    pivots: the usual sizes of the pivots.
+    reference: a closed position of all joints of the node.
+    size: a characteristic length, m.
+    steps: number of Newton steps that close a position.
     has_matrix: whether velocities and forces go through G, or are solved for, which is cheaper for a few.
     """
 
@@ -67,9 +67,9 @@ class Closing:
         return replace(self, rows=tuple(tie.changed(member, C) for tie in self.rows))
 
     def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int | None, Closed]:
-        """What is known of the last position, by Newton steps: functions ask for it several times.
+        """Cached results for the last position, by number of Newton steps; functions need them several times.
 
-        Arrays and tensors can be written to, so nothing is known of them.
+        Arrays and tensors are mutable, so nothing is cached for them.
         """
         key, known = self.__dict__.get("_recent", ((), {}))
         asked = (members, *q)
@@ -107,7 +107,7 @@ class LoopNode(Node):
         return self.solution.reference
 
     def at(self, q: Sequence[Number]) -> Node:
-        """The node as it is at q: an ordinary one whose couplings go through the loops."""
+        """The node at q: an ordinary node whose couplings go through the loops."""
         closed = self.closed(q)
         members = tuple(m._replace(coupling=Through(m.coupling, closed)) for m in self.members)
         kind = Wide if self.is_wide else Node
@@ -120,13 +120,13 @@ class LoopNode(Node):
 
     @property
     def without_matrix(self) -> Node:
-        """The same, without G for velocities and forces."""
+        """The same node, without G for velocities and forces."""
         return self._replace(closing=replace(self.solution, has_matrix=False))
 
     def closed(self, q: Sequence[Number], steps: int | None = None) -> Closed:
-        """The position that Newton steps make of q, and what belongs to it.
+        """The position after Newton steps from q, and what belongs to it.
 
-        steps: how many; None for those that are part of every function, the last of them a small one.
+        steps: their number; None for those that are part of every function, of which the last is a small one.
         """
         known = self.solution.recent(self.members, q)
         if steps not in known:
@@ -201,7 +201,7 @@ class LoopNode(Node):
 
     @property
     def has_whole_joints(self) -> bool:
-        """True if of no joint with quasi-velocities some are independent and others not."""
+        """True if no joint with quasi-velocities has both independent and dependent ones."""
         for m, own in own_joints(self):
             free = sum(j in self.solution.independent for j in own.places)
             if 0 < free < own.nv and not isinstance(m.joint, CoordinateJoint):
@@ -209,12 +209,12 @@ class LoopNode(Node):
         return True
 
     def integrate(self, q: Sequence[Number], dv: Sequence[Number]) -> Sequence[Number]:
-        """The closed position reached from q by moving with the velocity dv for a unit of time."""
+        """The closed position reached from q by moving at velocity dv for a unit of time."""
         start = self.closed(q)
         return self.closed(start.moved(start.velocities(dv)), INTEGRATION_STEPS).q
 
     def difference(self, q0: Sequence[Number], q1: Sequence[Number]) -> Sequence[Number]:
-        """The velocity that leads from q0 to q1: what the independent joints move by."""
+        """The velocity that leads from q0 to q1: the differences of the independent joints."""
         found: dict[int, Number] = {}
         for m, own in own_joints(self):
             found |= enumerate(m.joint.difference(own.positions(q0), own.positions(q1)), own.v_start)

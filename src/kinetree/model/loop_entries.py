@@ -1,6 +1,6 @@
-"""Loops as entries of the dictionary of a model: what closes them, and how they are solved.
+"""Loops as entries of a model's dictionary: their closures, and how they are solved.
 
-An entry written by hand may leave out how it is solved: then that is found as `ModelBuilder.build` finds it.
+An entry written by hand may leave out how it is solved; this is then found as in `ModelBuilder.build`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SOLUTION = ("independent", "dependent", "rows", "pivots", "reference", "size")
 
 
 def to_dict(model: Model) -> dict[str, Any]:
-    """The whole model as a dictionary; of the first version if it has no loops."""
+    """The whole model as a dictionary; in version 1 of the format if it has no loops."""
     data = serialize.to_dict(model)
     if not model.loops:
         return data
@@ -84,7 +84,7 @@ def _closure(model: Model, closure: Closure, owner: str) -> dict[str, Any]:
 
 
 def from_dict(data: Any, check: str | None) -> Model:
-    """The model that `to_dict` wrote down, or that was written by hand."""
+    """The model of a dictionary from `to_dict`, or one written by hand."""
     rest = {key: value for key, value in data.items() if key != "loops"} if isinstance(data, dict) else data
     builder = serialize.from_dict(rest)
     owner, check = f"model '{builder.name}'", data.get("check", "physical") if check is None else check
@@ -131,7 +131,7 @@ def _add(builder: ModelBuilder, entry: dict[str, Any], owner: str) -> None:
 
 
 def _solution(entry: dict[str, Any], closures: tuple[Closure, ...], owner: str) -> Loop | None:
-    """The loop that an entry describes in full; None if it does not say how it is solved."""
+    """The loop that an entry fully describes; None if it does not say how it is solved."""
     if not any(key in entry for key in _SOLUTION if key != "independent"):
         return None
     what = f"{owner}: loop '{' and '.join(closure.name for closure in closures)}'"
@@ -166,7 +166,7 @@ def _velocities(values: Any, what: str) -> tuple[tuple[str, int], ...]:
 
 
 def _pairs(values: Any, what: str, kind: type) -> tuple:
-    """Pairs of a name or a number and a number."""
+    """Pairs of a name or number, and a number."""
     if not isinstance(values, list | tuple) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 and type(pair[0]) is kind and type(pair[1]) is int
         for pair in values

@@ -1,6 +1,6 @@
-"""From the loops of a model to nodes that hold them, and from closures to loops.
+"""From closures to loops, and from the loops of a model to nodes that contain them.
 
-Closures that share joints are one loop, in one node. `find` decides how each is solved; `closed` makes the
+Closures that share joints form one loop, in one node. `find` decides how each is solved; `closed` makes the
 nodes.
 """
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 Velocity = tuple[str, int]  # joint, degree of freedom
 Refused = Callable[[Sequence[Closure], ModelError], None]
 _LEAVE = "leave out all but its closures (and independent) to have it solved anew"
-_SIZES = 1e3  # the size of a loop may differ by this factor from what its frames say
-_FIRM = 0.5  # rows that hold a loop by less than this part of others cost digits
-LARGEST = 32  # velocities of one loop: its matrices are dense, and traced one number at a time
+_SIZES = 1e3  # the size of a loop may differ by at most this factor from that of its frames
+_FIRM = 0.5  # rows whose firmness is below this fraction of the others' lose digits
+LARGEST = 32  # most velocities of one loop: its matrices are dense, and traced one number at a time
 
 
 def closed(
     spanning: Sequence[Node], loops: Sequence[Loop], grouping: Grouping
 ) -> tuple[tuple[Node, ...], Layout]:
-    """The nodes with their loops, whose velocities are the independent ones, and the layout of these."""
+    """The nodes with their loops, in terms of the independent velocities, and the layout of these."""
     nodes: list[Node] = list(spanning)
     independent: list[int] = []
     for loop in loops:
@@ -64,16 +64,16 @@ def closed_model(
     refused: Refused | None = None,
     kept: Sequence[Loop] = (),
 ) -> Model:
-    """The model with loops, found by what closes them.
+    """The model with loops, given by their closures.
 
     Args:
         model: without loops.
-        required: velocities that are to be independent.
+        required: velocities that must be independent.
         start: positions of joints, near closed ones.
-        preferred: velocities that are independent where they can be.
-        refused: is told of closures that share joints, and why these cannot be closed; they are left out. If
-            None, the error is raised.
-        kept: loops of the model that are resolved already, and share no joints with the others.
+        preferred: velocities that are independent if possible.
+        refused: called with closures that share joints and cannot be closed, and the error; they are left
+            out. If None, the error is raised.
+        kept: loops of the model that are already resolved and share no joints with the others.
     """
     if not closures:
         return model.remade(loops=tuple(kept)) if kept else model
@@ -84,14 +84,14 @@ def closed_model(
 
 
 def total_velocities(model: Model, closures: Sequence[Closure]) -> int:
-    """How many velocities the loops have in all that closures make."""
+    """The total number of velocities in the loops that these closures make."""
     grouping = model.remade(loops=unresolved(closures))._grouping
     homes = {_home(_unresolved(closure), grouping) for closure in closures}
     return sum(len(grouping.nodes[home].v_index) for home in homes)
 
 
 def for_derivatives(model: Model, order: int) -> Model:
-    """The model with as many Newton steps in its loops as derivatives of an order need to be exact."""
+    """The model with enough Newton steps in its loops for exact derivatives of this order."""
     steps = max(1, order.bit_length())
     if all(loop.steps >= steps for loop in model.loops):
         return model
@@ -133,7 +133,7 @@ def find(
 
 
 def restored(model: Model, loops: Sequence[Loop]) -> Model:
-    """The model with loops that are solved already; ModelError where that does not fit the model."""
+    """The model with loops that are already solved; ModelError if a solution does not fit the model."""
     grouping = model.remade(loops=unresolved([c for loop in loops for c in loop.closures]))._grouping
     homes: dict[int, Loop] = {}
     for loop in loops:
@@ -200,7 +200,7 @@ def _refuse_misfit(loop: Loop, node: Node, grouping: Grouping, owner: str) -> No
 
 
 def unresolved(closures: Sequence[Closure]) -> tuple[Loop, ...]:
-    """One loop for each closure, of which nothing is known yet."""
+    """One loop for each closure, not yet solved."""
     return tuple(map(_unresolved, closures))
 
 
@@ -219,14 +219,14 @@ def _home(loop: Loop, grouping: Grouping) -> int:
 def _ties(
     node: Node, closures: Sequence[Closure], size: float, axes: Sequence[Matrix] = ()
 ) -> list[list[Tie]]:
-    """The rows of each closure, for the members of a node; points meet along axes, if there are any."""
+    """The rows of each closure, for the members of a node; point rows are written along `axes`, if given."""
     coupling: dict[int, Coupling] = {m.body: m.coupling for m in node.members if m.body}
     own: Sequence[Matrix | None] = axes or [None] * len(closures)
     return [c.ties(_locating(node), coupling, size, along) for c, along in zip(closures, own, strict=True)]
 
 
 def _locating(node: Node) -> Callable[[int], int]:
-    """Where bodies are among the members of a node."""
+    """A function from a body to its place among the members of a node."""
     member = {m.body: k for k, m in enumerate(node.members) if m.body}
     return lambda body: member.get(body, PREDECESSOR)
 
@@ -308,7 +308,7 @@ def _resolve(
 def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
     """A solution with rows along the axes of the body that carries the loop, unless others are better.
 
-    Rows that are redundant along axes that move with the loop need not be so along axes that stay.
+    Rows that are redundant along axes that move with the loop need not be redundant along fixed axes.
     """
     try:
         first = solved(True)
@@ -324,7 +324,7 @@ def _cheapest(solved: Callable[[bool], Any]) -> tuple[bool, Any]:
 
 
 def _positions(node: Node, q: Sequence[float], grouping: Grouping) -> tuple[tuple[str, Numbers], ...]:
-    """The positions of the joints of a node that have their own, by name."""
+    """The positions, by name, of the joints of a node that have coordinates of their own."""
     found = []
     for m in node.members:
         if m.body and isinstance(m.coupling, Own) and m.coupling.nq:
@@ -349,7 +349,7 @@ def _velocities(node: Node, grouping: Grouping) -> list[Velocity]:
 
 
 def size_of(node: Node, closures: Sequence[Closure], owner: str) -> float:
-    """A length of the loop: the longest way from joint to joint."""
+    """A characteristic length of the loop: the longest distance from joint to joint."""
     lengths = [m.placement.translation for m in node.members if m.body]
     for closure in closures:
         lengths += closure.arms

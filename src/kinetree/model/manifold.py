@@ -1,7 +1,7 @@
-"""Where two shapes touch each other: a fixed number of points for each pair of shapes.
+"""Contact points of two shapes: a fixed number for each pair of shapes.
 
-Points, their normals and how deep they are follow from the poses of both shapes alone; written for numbers of
-any kind, without branches on them. Points that do not touch have a positive gap.
+Points, normals and depths follow from the poses of both shapes alone. They are written for numbers of any
+kind, without branches on them. Points that do not touch have a positive gap.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
-_PARALLEL = 1e-3  # squared sine of the angle between capsules below which their ends carry them
-_RIM = 0.05  # of the smallest size of a shape: points beyond its rim by less than this rest on it
+_PARALLEL = 1e-3  # squared sine of the angle between capsules below which their ends carry the contact
+_RIM = 0.05  # points beyond the rim by less than this fraction of the smallest size of a shape rest on it
 
 
 class Touch(NamedTuple):
-    """One point at which two shapes can touch, in the axes in which they are placed."""
+    """One point at which two shapes can touch, in the axes in which the shapes are placed."""
 
     gap: Any  # m, negative where they overlap
     normal: Vector  # unit vector from the second to the first
@@ -31,12 +31,12 @@ class Touch(NamedTuple):
     share: Any = 1.0  # of the stiffness of the pair
 
     def turned(self) -> Touch:
-        """The same for the shapes the other way round."""
+        """The same point with the two shapes swapped."""
         return self._replace(normal=vec.neg(self.normal))
 
 
 def touches(a: Shape, at: Pose, b: Shape, to: Pose) -> list[Touch]:
-    """The points at which two shapes with their poses can touch; functions of these alone.
+    """The points at which two shapes can touch, as functions of their poses alone.
 
     Raises:
         ModelError: a shape without volume, such as vertices in a plane.
@@ -48,7 +48,7 @@ def touches(a: Shape, at: Pose, b: Shape, to: Pose) -> list[Touch]:
 
 
 def count(a: Shape, b: Shape) -> int:
-    """At how many points two shapes can touch.
+    """The number of points at which two shapes can touch.
 
     Raises:
         ModelError: a shape without volume, such as vertices in a plane.
@@ -61,7 +61,7 @@ def count(a: Shape, b: Shape) -> int:
 
 
 def _rule(a: Shape, b: Shape) -> tuple[Callable[..., list[Touch]], bool]:
-    """What finds the points of two shapes, and True if it takes them the other way round."""
+    """The function that finds the points of two shapes, and True if it takes them in reverse order."""
     if isinstance(a, Capsule) and isinstance(b, Capsule):
         return _capsules, False
     for one, other, turned in ((a, b, False), (b, a, True)):
@@ -77,7 +77,7 @@ def _rule(a: Shape, b: Shape) -> tuple[Callable[..., list[Touch]], bool]:
 
 
 def _nearest(a: Shape, at: Pose, b: Shape, to: Pose) -> list[Touch]:
-    """A ball and anything: where they are next to each other."""
+    """A ball and any shape: their closest points."""
     gap, normal, point, other = between(a, at, b, to)
     return [Touch(gap, normal, vec.scale(vec.add(point, other), 0.5))]
 
@@ -91,9 +91,9 @@ def _boxes(a: Box, at: Pose, b: Box, to: Pose) -> list[Touch]:
 
 
 def _capsules(a: Capsule, at: Pose, b: Capsule, to: Pose) -> list[Touch]:
-    """Two capsules: each end and the other one, and where their lines are next to each other.
+    """Two capsules: each end against the other capsule, and the closest points of their lines.
 
-    Where they are parallel the last point could be anywhere: then the ends carry them alone.
+    For parallel capsules the last point is undetermined, so the ends alone carry the contact.
     """
     one: Any = line_of(a, at)
     other: Any = line_of(b, to)
@@ -115,7 +115,7 @@ def _of(found: Any, share: Any) -> Touch:
 
 
 def _capsule_on_box(a: Capsule, at: Pose, b: Box, to: Pose) -> list[Touch]:
-    """Both ends, the ends of what is over the face below, and where the line is next to an edge."""
+    """Both ends, the ends of the part over the face below, and the point nearest to an edge."""
     inner = to.inverse() @ at
     line: Any = line_of(a, inner)
     p, u = line
@@ -138,7 +138,7 @@ def _capsule_on_box(a: Capsule, at: Pose, b: Box, to: Pose) -> list[Touch]:
 
 
 def _over_edges(line: Any, b: Box) -> Any:
-    """Where on a line it is next to one of the edges of a box."""
+    """The place on a line that is nearest to one of the edges of a box."""
     best, place = None, None
     for k in range(3):
         edge = tuple(b.half_extents[k] if m == k else 0.0 for m in range(3))
@@ -154,7 +154,7 @@ def _over_edges(line: Any, b: Box) -> Any:
 
 
 def _meeting(line: Any, other: Any) -> tuple[Any, Any]:
-    """Where on a line it is next to another one, and the square of their distance."""
+    """The place on a line that is nearest to another line, and the square of their distance."""
     found = next_to(line, 0.0, other, 0.0)
     way = vec.sub(found.point, line[0])
     apart = vec.sub(found.point, found.other)
@@ -162,7 +162,7 @@ def _meeting(line: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _capsule(a: Capsule, at: Pose, b: Shape, to: Pose) -> list[Touch]:
-    """Both ends, and where the line is next to the other shape."""
+    """Both ends, and the point of the line nearest to the other shape."""
     inner = to.inverse() @ at
     line = line_of(a, inner)
     found = [_ball(a, b, line, s, 0.5) for s in (-1.0, 1.0)]
@@ -171,7 +171,7 @@ def _capsule(a: Capsule, at: Pose, b: Shape, to: Pose) -> list[Touch]:
 
 
 def _ball(a: Capsule, b: Shape, line: Any, s: Any, share: float) -> Touch:
-    """A ball on the line of a capsule, and a solid in whose frame that is."""
+    """A ball on the line of a capsule against a solid, in the frame of the solid."""
     center = along_line(line, s)
     gap, normal = outside(b, center)
     radius = radius_of(a)
@@ -186,10 +186,10 @@ def _placed(touch: Touch, pose: Pose) -> Touch:
 
 
 def _corners(a: Shape, at: Pose, b: Shape, to: Pose) -> list[Touch]:
-    """The points of either shape, and the face of the other one that looks at it.
+    """The points of either shape against the opposing face of the other.
 
-    The normal is that of the face that keeps them farthest apart. A point touches if it is below the face,
-    and not beyond its rim.
+    The normal is that of the face with the largest separation. A point touches if it is below the face and
+    not beyond its rim.
     """
     n = widest(a, at, b, to)
     here = _resting(a, at, b, to, n)
@@ -198,7 +198,7 @@ def _corners(a: Shape, at: Pose, b: Shape, to: Pose) -> list[Touch]:
 
 
 def _resting(a: Shape, at: Pose, b: Shape, to: Pose, n: Vector) -> list[Touch]:
-    """The points of the first shape over the second one, whose normal is n."""
+    """The points of the first shape above the second one, with normal n."""
     margin = _RIM * extent(b)
     own = vec.mat_t_vec(at.R, n)
     inner = vec.mat_t_vec(to.R, n)

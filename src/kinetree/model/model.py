@@ -28,17 +28,17 @@ PARTS = tuple("name gravity bodies rotors frames report postures loops geometrie
 
 
 class Model:
-    """A mechanism: bodies joined to a tree (or several trees) that stands on the world.
+    """A mechanism: bodies connected by joints into one or several trees rooted in the world.
 
-    Models never change, compare by content, and pickle. `ModelBuilder` and `kinetree.load` make them. Bodies
-    are numbered 1 ... nbodies with parents first; the world is body 0.
+    Models are immutable, compare by content and can be pickled; `ModelBuilder` and `kinetree.load` make them.
+    Bodies are numbered 1 ... nbodies with parents first; the world is body 0.
 
     Attributes:
         name, gravity: of the robot; the acceleration of free fall, world axes, m/s^2.
         bodies, rotors, frames, postures: the parts, as they were added.
-        loops: what closes loops between the bodies, and how each is solved.
-        geometries, pairs: shapes on bodies that touch the ground; those that touch each other.
-        ground: what its file or its builder says that it stands on; None if they say nothing.
+        loops: the closed loops between bodies, and how each is solved.
+        geometries, pairs: contact shapes on bodies; the pairs of them that can touch each other.
+        ground: the ground given by its file or builder; None if they give none.
         report: what the loader of a file found; None for models built otherwise.
     """
 
@@ -75,7 +75,7 @@ class Model:
     # --- names -------------------------------------------------------------------------------------
     @property
     def nbodies(self) -> int:
-        """The number of bodies, the world not counted."""
+        """The number of bodies, not counting the world."""
         return len(self.bodies)
 
     @cached_property
@@ -85,12 +85,12 @@ class Model:
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """The joint of each body, in the order of the bodies; fixed and mimic joints included."""
+        """The joint of each body, in the order of the bodies, including fixed and mimic joints."""
         return tuple(body.joint_name for body in self.bodies)
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
-        """The frames that were added by name; every body is a frame too."""
+        """The names of the frames that were added; every body is a frame too."""
         return tuple(frame.name for frame in self.frames)
 
     @cached_property
@@ -106,7 +106,7 @@ class Model:
         return {frame.name: frame for frame in self.frames}
 
     def body_index(self, body: str | int | None) -> int:
-        """The number of a body given by name or number; the world is 0."""
+        """The number of a body, given by name or number; the world is 0."""
         if body is None:
             return 0
         if isinstance(body, (int, np.integer)) and not isinstance(body, bool):
@@ -124,7 +124,7 @@ class Model:
         return self._joint_index[joint]
 
     def frame(self, name: str | int | None) -> tuple[int, Transform]:
-        """(body, transform from the body's to the frame's coordinates) of a frame or a body given by name."""
+        """(body, transform from body to frame coordinates) of a frame or a body, given by name."""
         if isinstance(name, str) and name in self._frame_index:
             found = self._frame_index[name]
             return found.body, found.placement.transform()
@@ -135,7 +135,7 @@ class Model:
     # --- coordinates -------------------------------------------------------------------------------
     @cached_property
     def layout(self) -> Layout:
-        """Where the coordinates of each joint stand in q and v, and which joints follow others."""
+        """The places of each joint's coordinates in q and v, and which joints follow others."""
         return self._grouping.layout
 
     @property
@@ -150,7 +150,7 @@ class Model:
 
     @property
     def nu(self) -> int:
-        """The number of velocities of all joints: more than nv, if some depend on others by loops."""
+        """The number of velocities of all joints: more than nv if loops make some of them dependent."""
         return self.spanning_tree.nv
 
     @cached_property
@@ -159,24 +159,24 @@ class Model:
         return self.remade(loops=()) if self.loops else self
 
     def position_index(self, joint: str) -> slice:
-        """Where in q the coordinates of a joint stand; empty for fixed and mimic joints."""
+        """The slice of q with the coordinates of a joint; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
         start = self.layout.q_start[i]
         return slice(start, start if i in self.layout.follows else start + self.bodies[i - 1].joint.nq)
 
     def coordinate_index(self, joint: str) -> slice:
-        """Where in v the velocities of a joint stand; empty for fixed and mimic joints."""
+        """The slice of v with the velocities of a joint; empty for fixed and mimic joints."""
         i = self.joint_index(joint)
         start = self.layout.v_start[i]
         return slice(start, start + self.layout.widths[i])
 
     @cached_property
     def coordinate_places(self) -> tuple[dict[str, np.ndarray], list]:
-        """Positions and velocities that correspond one to one, and the places of all other joints."""
+        """Places in q and v that correspond one to one, and the places of all other joints."""
         return coordinate_places(self.bodies, self.layout)
 
     def describe_coordinates(self, velocities: bool = False) -> str:
-        """Who takes how many numbers of q or v, for messages about shapes."""
+        """Which joints take how many numbers of q or v, for messages about shapes."""
         return described(self.bodies, self.layout, velocities)
 
     @cached_property
@@ -185,17 +185,17 @@ class Model:
         return postures.arrays(self)
 
     def neutral(self) -> np.ndarray:
-        """The position (nq,) in which every joint is at its origin, or of a loop one that is closed."""
+        """The position (nq,) with every joint at its origin; for joints of loops, a closed position."""
         return configuration.neutral(self)
 
     def random_state(
         self, rng: np.random.Generator | int | None = None, batch: int | tuple[int, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A random position (batch, nq) within the limits, and a normal velocity (batch, nv)."""
+        """A random position (batch, nq) within the limits, and a normally distributed v (batch, nv)."""
         return configuration.random_state(self, rng, batch)
 
     def normalize(self, q: Any) -> np.ndarray:
-        """The position (..., nq) with every quaternion in it divided by its length, whatever that is.
+        """The position (..., nq) with every quaternion normalised.
 
         Raises:
             StateError: a quaternion is zero.
@@ -211,19 +211,19 @@ class Model:
         return configuration.difference(self, q0, q1)
 
     def positions(self, values: Mapping[str, Any]) -> np.ndarray:
-        """q (..., nq) from a dict of joint names and coordinates; the others are neutral, or close loops."""
+        """q (..., nq) from a dict of joint names to coordinates; other joints are neutral, or close loops."""
         return configuration.stacked(self, "q", values)
 
     def velocities(self, values: Mapping[str, Any]) -> np.ndarray:
-        """v (..., nv) from a dict of joint names and their velocities; the other joints stand still."""
+        """v (..., nv) from a dict of joint names to velocities; other joints are at rest."""
         return configuration.stacked(self, "v", values)
 
     def split_positions(self, q: Any) -> dict[str, np.ndarray]:
-        """The coordinates (..., width) in q of each joint that owns some, by name."""
+        """The coordinates (..., width) in q of each joint that has some, by name."""
         return configuration.split(self, "q", q)
 
     def split_velocities(self, v: Any) -> dict[str, np.ndarray]:
-        """The velocities (..., width) in v of each joint that owns some, by name."""
+        """The velocities (..., width) in v of each joint that has some, by name."""
         return configuration.split(self, "v", v)
 
     def rate(self, q: Any, v: Any) -> np.ndarray:
@@ -254,23 +254,23 @@ class Model:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """What a sweep visits: groups of bodies with one set of coordinates each, predecessors first."""
+        """The nodes that a sweep visits, predecessors first: groups of bodies with one set of coordinates."""
         return self._grouping.nodes
 
     def location(self, body: str | int | None) -> Location:
-        """(node, member) where a body is found; (-1, 0) for the world."""
+        """(node, member) of a body; (-1, 0) for the world."""
         return self._grouping.locations[self.body_index(body)]
 
     def is_ancestor(self, j: str | int, i: str | int) -> bool:
-        """True if body `j` is body `i` or carries it; constant time."""
+        """True if body `j` is body `i` or carries it; in constant time."""
         return self.topology.is_ancestor(self.body_index(j), self.body_index(i))
 
     def related(self, i: str | int, j: str | int) -> bool:
-        """True if one of two bodies carries the other; constant time."""
+        """True if one of two bodies carries the other; in constant time."""
         return self.topology.related(self.body_index(i), self.body_index(j))
 
     def outermost(self, *bodies: str | int) -> int | None:
-        """The one of several bodies that all the others carry; None if they do not lie on one path."""
+        """The outermost of several bodies on one path, carried by all others; None if not on one path."""
         return self.topology.outermost(*map(self.body_index, bodies))
 
     def common_ancestor(self, i: str | int, j: str | int) -> int:
@@ -282,7 +282,7 @@ class Model:
         return self.topology.path(self.body_index(i))
 
     def branch(self, i: str | int) -> tuple[int, ...]:
-        """Body `i` and everything that it carries, in increasing order; see `subtree` for a model of it."""
+        """Body `i` and everything it carries, in increasing order; `subtree` makes a model of them."""
         return self.topology.branch(self.body_index(i))
 
     def children(self, i: str | int) -> tuple[int, ...]:
@@ -299,11 +299,11 @@ class Model:
         return tuple(range(self.nbodies, 0, -1))
 
     def mass_sparsity(self) -> np.ndarray:
-        """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
+        """(nv, nv), True where the mass matrix can be nonzero: for the velocities of related nodes."""
         return mass_sparsity(self.nodes, self.nv)
 
     def christoffel_sparsity(self) -> np.ndarray:
-        """(triples, 3): which Christoffel symbols [i, j, k] can differ from zero: velocities on one path.
+        """(triples, 3): the Christoffel symbols [i, j, k] that can be nonzero: velocities on one path.
 
         In the order of `kinetree.christoffel_values`.
         """
@@ -318,14 +318,14 @@ class Model:
     def parameters(self) -> np.ndarray:
         """(nb, 10): mass, m c (3) and inertia about the body origin (xx, yy, zz, xy, xz, yz) of each body.
 
-        The order of `Inertia.parameters`, and what functions of a model take as `parameters=`.
+        In the order of `Inertia.parameters`; functions of a model take such an array as `parameters=`.
         """
         return drive.parameters(self)
 
     # --- joints as vectors over v ------------------------------------------------------------------
     @property
     def armature(self) -> np.ndarray:
-        """(nv,) inertia that joints add to the diagonal of the mass matrix; rotors are not in it."""
+        """(nv,) inertia that joints add to the diagonal of the mass matrix; rotors are not included."""
         return drive.summed(self, "armature")
 
     @property
@@ -351,22 +351,22 @@ class Model:
     add_geometry, add_pair = edit.add_geometry, edit.add_pair
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole content as strings, numbers and lists, ready for JSON; loss-free."""
+        """The whole content as strings, numbers and lists, ready for JSON; lossless."""
         return postures.to_dict(self)
 
     @staticmethod
     def from_dict(data: Any, check: str | None = None) -> Model:
-        """The model that `to_dict` wrote down; bodies may stand in any order.
+        """The model of a dictionary from `to_dict`; bodies may be in any order.
 
         Args:
-            check: as for `ModelBuilder.build`; the entry "check" of the dictionary if None, else "physical".
+            check: as for `ModelBuilder.build`; None for the entry "check" of the dictionary, or "physical".
         """
         return postures.from_dict(data, check)
 
     def memo(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, computed once for this model and kept under `key`; neither pickled nor copied.
+        """The result of `make`, computed once for this model and cached under `key`; not pickled or copied.
 
-        Two threads that ask at once may both compute; both get the same object.
+        Two threads that ask at once may both compute it; both get the same object.
         """
         kept = self._memo
         return kept[key] if key in kept else kept.setdefault(key, make())
@@ -380,7 +380,7 @@ class Model:
         return tuple(getattr(self, name) for name in PARTS if name != "report")
 
     def remade(self, **parts: Any) -> Model:
-        """The model with other parts instead of its own, unchecked."""
+        """The model with some of its parts replaced, unchecked."""
         own = {name: getattr(self, name) for name in PARTS}
         return Model(**own | parts)
 

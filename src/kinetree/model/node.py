@@ -1,9 +1,9 @@
-"""A node of the tree: one or several bodies that one set of coordinates moves.
+"""A node of the tree: one or several bodies moved by one set of coordinates.
 
-Most nodes hold one link. A node with several members holds what moves together with it: rotors behind gears,
-joints that mimic another one, armatures. The kinematics below turn the coordinates of the node into the
-placement X, the motion subspace S and its partial derivatives for every member, relative to the one body that
-carries the node; algorithms see stacks of them and nothing of how they came about.
+Most nodes hold one link. A node with several members also holds what moves together with it: geared rotors,
+mimic joints, armatures. The kinematics below turn the coordinates of the node into the placement X, the
+motion subspace S and its partial derivatives for every member, relative to the one body that carries the
+node. Algorithms see only stacks of these, not where they come from.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from kinetree.spatial.vector import Number
 if TYPE_CHECKING:
     from kinetree.model.loop import Closing
 
-PREDECESSOR = -1  # the carrier of a member that sits on the node's predecessor
-NOTHING = -2  # the carrier of a member that feels no other body (an armature)
+PREDECESSOR = -1  # the carrier of a member that is mounted on the node's predecessor
+NOTHING = -2  # the carrier of a member that interacts with no other body (an armature)
 
 
 class Member(NamedTuple):
@@ -54,8 +54,8 @@ class Node(NamedTuple):
 
     number: place among the nodes of the model.
     predecessor: (node, member) of the body that carries it; (-1, 0) for the world.
-    q_index, v_index: where its coordinates and velocities stand in q and v.
-    u_index: where the velocities of all its joints stand, if those that loops make dependent are counted.
+    q_index, v_index: the places of its coordinates and velocities in q and v.
+    u_index: the places of the velocities of all its joints, counting those that loops make dependent.
     """
 
     number: int
@@ -68,16 +68,16 @@ class Node(NamedTuple):
 
     @property
     def reference(self) -> tuple[Number, ...]:
-        """A position of the node."""
+        """A valid position of the node."""
         return (0.0,) * len(self.q_index)
 
     def at(self, q: Sequence[Number]) -> Node:
-        """The node as it is at q, with its loops closed."""
+        """The node at q, with its loops closed."""
         return self
 
     @property
     def structure(self) -> tuple:
-        """What is left of the node without its numbers: nodes of equal structure are computed alike."""
+        """The structure of the node, without its numbers: nodes of equal structure share their code."""
         members = []
         for m in self.members:
             axis, turns = tuple(map(_pattern, m.joint.parameters)), tuple(map(_shape, m.placement.factors))
@@ -133,7 +133,7 @@ class Node(NamedTuple):
         return stacked(placements), stacked(subspaces)
 
     def reflected(self, q: Sequence[Number], x: Sequence[Number]) -> Matrix:
-        """Inertia along the velocities of all joints, as the node's own velocities feel it: G^T diag(x) G."""
+        """Inertia x along the velocities of all joints, reflected to the node's velocities: G^T diag(x) G."""
         return Matrix.diagonal(x)
 
     def soundness(self, q: Sequence[Number]) -> list[Number]:
@@ -152,13 +152,13 @@ class Node(NamedTuple):
         return tuple(self._derivative(q, [int(j == k) for j in width]) for k in width)
 
     def ring(self, q: Sequence[Number], v: Sequence[Number]) -> Any:
-        """The apparent derivative of S while the node moves with v; zero columns where S is constant."""
+        """The apparent derivative of S while the node moves at v; zero columns where S is constant."""
         if self.has_constant_subspace:
             return stacked([Subspace(Motion() for _ in self.v_index)] * len(self.members))
         columns = cache(lambda: self._derivative(q, v))
         known: list[tuple[Any, list[Motion]]] = []
 
-        def product(x: Any) -> list[Motion]:  # of all members at once, for the one x that is asked for
+        def product(x: Any) -> list[Motion]:  # of all members at once, for one x
             if not known or known[0][0] is not x:
                 known[:] = [(x, self._drift(q, v, x))]
             return known[0][1]
@@ -174,7 +174,7 @@ class Node(NamedTuple):
 
     @property
     def has_constant_subspace(self) -> bool:
-        """True if S of no member depends on q."""
+        """True if no member's S depends on q."""
         return not any(
             (m.carrier >= 0 and m.joint.nv and self.v_index)
             or type(m.joint).subspace_partials is not Joint.subspace_partials
@@ -185,8 +185,8 @@ class Node(NamedTuple):
     def _derivative(self, q: Sequence[Number], w: Sequence[Number]) -> Any:
         """The apparent derivative of S along the velocity w.
 
-        A member that another one of the node carries sees that one's columns through its own moving joint:
-        d(step S_c) = step dS_c - (S G w) x step S_c.
+        A member carried by another member of the node sees the columns of that one through its own moving
+        joint: d(step S_c) = step dS_c - (S G w) x step S_c.
         """
         found: list[Subspace] = []
         subspaces: list[Subspace] = []
@@ -202,7 +202,7 @@ class Node(NamedTuple):
         return stacked(found)
 
     def _drift(self, q: Sequence[Number], w: Sequence[Number], x: Sequence[Number]) -> list[Motion]:
-        """The derivative along w of S x, for each member: `_derivative` times x, for one column's cost."""
+        """The derivative of S x along w for each member: `_derivative` times x, at the cost of one column."""
         found: list[Motion] = []
         subspaces: list[Subspace] = []
         for m in self.members:
@@ -238,9 +238,9 @@ class Node(NamedTuple):
         return result + spread(m.joint.subspace(own), rates, width) if rates else result
 
     def _second_derivative(self, q: Sequence[Number], u: Sequence[Number], w: Sequence[Number]) -> Any:
-        """The derivative along u of the one along w, both constant.
+        """The derivative along u of the derivative along w, both constant.
 
-        For a member that another one carries, with O its own motion and Y = step S_c:
+        For a member carried by another one, with O its own motion and Y = step S_c:
         d_u d_w Y = step d_u d_w S_c - (O u) x step d_w S_c - (d_u O w) x Y - (O w) x d_u Y.
         """
         found: list[tuple[Subspace, Subspace, Subspace, Subspace]] = []
@@ -283,7 +283,7 @@ class Node(NamedTuple):
 
 
 class _Ring(Subspace):
-    """The apparent derivative of S of one member: columns if asked for, products for one column's cost."""
+    """The apparent derivative of S of one member: columns on demand, products at the cost of one column."""
 
     __slots__ = ("_columns", "_member", "_product", "_then")
 
@@ -330,7 +330,7 @@ def stacked(values: Sequence[Any]) -> Any:
 
 
 def _pattern(number: Number) -> int | None:
-    """0, 1 or -1 if a number is exactly that, as in an axis along x: then it is part of the structure."""
+    """0, 1 or -1 if a number is exactly that, as in an axis along x; it is then part of the structure."""
     return int(number) if ops.is_literal(number) and number in (0, 1, -1) else None
 
 

@@ -1,4 +1,4 @@
-"""Bodies against each other: which geometries can touch, and how that feels."""
+"""Contact between bodies: which geometries can touch each other, and with what properties."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kinetree.model.manifold import count
 if TYPE_CHECKING:
     from kinetree.model.model import Model
 
-MOST = 256  # pairs of a model
-POINTS = 2048  # points of all of them
+MOST = 256  # most pairs of a model
+POINTS = 2048  # most points of all of them
 
 
 class Pair(NamedTuple):
-    """Two geometries that can touch each other. What is None follows from both.
+    """Two geometries that can touch each other. Values of None follow from both geometries.
 
-    Friction is sqrt(mu_a mu_b); springs are in series, k = k_a k_b / (k_a + k_b), and dissipation is shared
-    as the springs give, d = (k_b d_a + k_a d_b) / (k_a + k_b). What cannot move and has no stiffness of its
-    own is rigid.
+    Friction is sqrt(mu_a mu_b); springs are in series, k = k_a k_b / (k_a + k_b); dissipation is weighted by
+    the deflections of the springs, d = (k_b d_a + k_a d_b) / (k_a + k_b). A geometry that cannot move and has
+    no stiffness of its own is rigid.
 
     Args:
         geometry, other: their names.
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     dissipation: float | None = None  # s/m
 
     def prefixed(self, prefix: str) -> Pair:
-        """The same pair of geometries whose names have a prefix."""
+        """The same pair, with the names of its geometries prefixed."""
         return self._replace(geometry=prefix + self.geometry, other=prefix + self.other)
 
 
@@ -58,7 +58,7 @@ class PairPoint(NamedTuple):
 def pair_points(model: Model) -> tuple[PairPoint, ...]:
     """The points at which the `pairs` of a model can touch, in their order.
 
-    Where they are follows from the state. A force is that on the first geometry.
+    Their places depend on the state. Forces are those on the first geometry.
     """
     return model.memo("pair points", lambda: tuple(_points(model)))
 
@@ -88,8 +88,8 @@ def _felt(model: Model, pair: Pair, a: Geometry, b: Geometry) -> tuple[float, An
 def possible_pairs(model: Model) -> tuple[tuple[str, str], ...]:
     """The geometries that could touch each other, by name, each pair once.
 
-    Not those of one body, of a body and the one that carries it, of bodies that are fixed to each other, nor
-    of two that cannot move. The world carries nothing that flies freely.
+    Excluded are geometries of one body, of a body and the one that carries it, of bodies fixed to each other,
+    and of two bodies that cannot move. The world does not count as the carrier of a freely moving body.
     """
     return model.memo("possible pairs", lambda: tuple(_possible(model)))
 
@@ -105,7 +105,7 @@ def _possible(model: Model) -> Iterable[tuple[str, str]]:
 
 
 def _fixed_to(model: Model) -> list[int]:
-    """The body that each one, the world first, is fixed to in the end."""
+    """The body that each body, the world first, is ultimately fixed to."""
     rigid = [0]
     for i, body in enumerate(model.bodies, 1):
         rigid.append(i if body.joint.nv else rigid[body.parent])
@@ -113,7 +113,7 @@ def _fixed_to(model: Model) -> list[int]:
 
 
 def pair_of(given: Any, owner: str) -> Pair:
-    """A pair that a user gave: two names, or a Pair, with numbers that are checked."""
+    """A pair from user input, two names or a `Pair`, with its numbers checked."""
     if not isinstance(given, (tuple, list)) or not 2 <= len(given) <= 5:
         raise ModelError(f"{owner}: a pair is two names of geometries or a Pair, got {validate.shown(given)}")
     pair = Pair(*given)
@@ -127,7 +127,7 @@ def pair_of(given: Any, owner: str) -> Pair:
 
 
 def checked_pairs(model: Model, given: Iterable[Any], owner: str) -> tuple[Pair, ...]:
-    """Pairs of geometries of a model, if they can be."""
+    """Pairs of geometries of a model, checked."""
     parts = {part.name: part for part in model.geometries}
     rigid, found = _fixed_to(model), dict[frozenset, Pair]()
     for pair in (pair_of(x, owner) for x in given):
@@ -150,7 +150,7 @@ def checked_pairs(model: Model, given: Iterable[Any], owner: str) -> tuple[Pair,
 
 
 def _refuse_many(parts: dict[str, Geometry], pairs: Any, owner: str) -> None:
-    """Each pair costs time in each step: too many are a mistake."""
+    """ModelError if there are too many pairs: each costs time in every step."""
     points = sum(count(parts[p.geometry].shape, parts[p.other].shape) for p in pairs)
     if len(pairs) > MOST or points > POINTS:
         raise ModelError(
@@ -161,7 +161,7 @@ def _refuse_many(parts: dict[str, Geometry], pairs: Any, owner: str) -> None:
 
 
 def kept_pairs(model: Model) -> tuple[Pair, ...]:
-    """The pairs of a model whose geometries are there, and can move against each other."""
+    """The pairs of a model whose geometries exist and can move relative to each other."""
     bodies, rigid = {part.name: part.body for part in model.geometries}, _fixed_to(model)
     return tuple(
         pair
@@ -173,7 +173,7 @@ def kept_pairs(model: Model) -> tuple[Pair, ...]:
 
 
 def changed_pairs(model: Model, given: Any) -> tuple[Pair, ...]:
-    """What `replace(pairs=...)` was given, checked; "all" for all that are possible."""
+    """The argument of `replace(pairs=...)`, checked; "all" stands for all possible pairs."""
     owner = f"model '{model.name}': replace(pairs=...)"
     if isinstance(given, str) and given == "all":
         given = possible_pairs(model)

@@ -1,4 +1,4 @@
-"""The parts that a model is made of, as plain records. A `Model` is a tuple of each kind."""
+"""The parts of a model, as plain records. A `Model` holds a tuple of each kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Numbers = tuple[Any, ...]
 
 
 class Limits(NamedTuple):
-    """How far, how fast and how hard a joint may go; each a number, or one for each degree of freedom."""
+    """Limits of position, speed and force of a joint; each a number, or one per degree of freedom."""
 
     lower: Any = -math.inf  # rad or m
     upper: Any = math.inf
@@ -39,7 +39,7 @@ class Body(NamedTuple):
     placement: Pose  # of the joint's predecessor side, in the parent body
     inertia: Inertia  # in the body frame: the joint's successor side
     mimic: Mimic | None
-    armature: Numbers  # inertia that the joint adds to its own diagonal of the mass matrix, kg m^2 or kg
+    armature: Numbers  # inertia that the joint adds to its diagonal of the mass matrix, kg m^2 or kg
     damping: Numbers  # viscous, N m s/rad or N s/m
     friction: Numbers  # Coulomb, N m or N
     stiffness: Numbers  # spring, N m/rad or N/m
@@ -66,31 +66,31 @@ class Frame(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Loops that share joints, and how they are solved: one or several closures.
+    """Loops that share joints, given by one or several closures, and how they are solved.
 
-    Velocities are (joint, degree of freedom). Each dependent one belongs to the row, (closure, row of it), at
-    the same place; rows that are in neither place add nothing to the others.
+    Velocities are (joint, degree of freedom). Each dependent one belongs to the row, (closure, row in it), at
+    the same place; rows that are not listed are redundant.
     """
 
     closures: tuple[Any, ...]
     independent: tuple[tuple[str, int], ...]
     dependent: tuple[tuple[str, int], ...]
     rows: tuple[tuple[int, int], ...]
-    pivots: Numbers  # how large the pivots of the dependent velocities usually are
+    pivots: Numbers  # usual sizes of the pivots of the dependent velocities
     reference: tuple[tuple[str, Numbers], ...]  # a closed position of its joints
-    size: float  # a length of the loop, m
-    axes: tuple[Any, ...] = ()  # of each closure: along which points meet, rows in the body that carries all
+    size: float  # a characteristic length of the loop, m
+    axes: tuple[Any, ...] = ()  # of each closure: axes of its point rows, in the body that carries the loop
     steps: int = 1  # Newton steps that close a position
-    slack: float = 0.0  # how far the rows that were left out open in what was tried, in units of the size
+    slack: float = 0.0  # how far redundant rows opened in the sampled positions, in units of the size
 
     @property
     def name(self) -> str:
-        """The names of what closes it."""
+        """The names of its closures."""
         return " and ".join(closure.name for closure in self.closures)
 
     @property
     def redundant(self) -> int:
-        """How many rows were left out, since they add nothing to the others."""
+        """The number of redundant rows, which were left out."""
         return sum(closure.count for closure in self.closures) - len(self.rows)
 
     def __repr__(self) -> str:
@@ -104,7 +104,7 @@ class Loop(NamedTuple):
 
 
 def _joints(velocities: tuple[tuple[str, int], ...]) -> str:
-    """The joints of some velocities, each with those degrees of freedom that are meant if it has others."""
+    """The joints of these velocities, with the degrees of freedom where a joint has others too."""
     found: dict[str, list[int]] = {}
     for joint, k in velocities:
         found.setdefault(joint, []).append(k)
@@ -112,7 +112,7 @@ def _joints(velocities: tuple[tuple[str, int], ...]) -> str:
 
 
 class Posture(NamedTuple):
-    """A configuration with a name: the positions of joints, by their names."""
+    """A named configuration: the positions of joints, by name."""
 
     name: str
     positions: tuple[tuple[str, Numbers], ...]

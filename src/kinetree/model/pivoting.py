@@ -1,7 +1,7 @@
-"""Which rows of a loop and which velocities are eliminated, and in what order: decided once, in numbers.
+"""The rows and velocities of a loop that are eliminated, and their order: decided once, numerically.
 
-Programs are straight lines, so pivots cannot be chosen while they run. They are chosen here over sampled
-positions: good ones first of all, then such that elimination costs least.
+Programs are straight-line code, so pivots cannot be chosen at run time. They are chosen here over sampled
+positions: first for their size, then for the cost of elimination.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from kinetree.model.elimination import Factors
 
 Array = np.ndarray
 
-RANK_TOLERANCE = 1e-4  # singular values below this part of the largest one are taken for zero
-GOOD_ENOUGH = 0.2  # pivots above this part of the largest one are as good
-FIRM = 0.1  # pivots above this part of all that is left in their rows and columns are as good
-SELDOM = 0.1  # of the samples, in how many a pivot may be worse
-TRIALS = 6  # orders that are compared
+RANK_TOLERANCE = 1e-4  # singular values below this fraction of the largest count as zero
+GOOD_ENOUGH = 0.2  # pivots above this fraction of the largest are as good
+FIRM = 0.1  # pivots above this fraction of the largest entry left in their row and column are as good
+SELDOM = 0.1  # fraction of the samples in which a pivot may be worse
+TRIALS = 6  # number of orders that are compared
 
 
 class Choice:
-    """Which rows and which velocities are eliminated, by complete pivoting over samples of K."""
+    """The rows and velocities that are eliminated, by complete pivoting over samples of K."""
 
     def __init__(self, K: Array, weights: Array):
         singular = np.linalg.svd(K, compute_uv=False)
-        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: less of them all is noise
+        largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: far below 1 is noise
         self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
         self.rows: list[int] = []
         self.columns: list[int] = []
@@ -49,7 +49,7 @@ class Choice:
     is_complete = False
 
     def _reorder(self, K: Array, least: float) -> None:
-        """The same rows and velocities in the cheapest order that is known and as good."""
+        """Put the same rows and velocities in the cheapest order found with equally good pivots."""
         A = K[:, self.rows]
         others = [j for j in range(K.shape[2]) if j not in self.columns]
         pattern, given = np.abs(A).max(axis=0) > 1e-12 * least, np.abs(A[:, :, others]).max(axis=0) > 0
@@ -67,13 +67,13 @@ class Choice:
         self.pivots = [pivot for *_, pivot in best]
 
 
-Order = list[tuple[int, int, float]]  # row, column, and how large the pivot usually is
+Order = list[tuple[int, int, float]]  # row, column, and usual size of the pivot
 
 
 def _eliminated(A: Array, r: int, c: int) -> Array:
-    """What is left of samples after a pivot; those in which it is next to nothing are left out."""
+    """The samples after eliminating one pivot; samples in which it is nearly zero are dropped."""
     size = np.abs(A[:, r, c])
-    A = A[size > 1e-3 * np.median(size)]  # the others stand near dead points
+    A = A[size > 1e-3 * np.median(size)]  # the others are near dead points
     A = A - A[:, :, c, None] * A[:, r, None, :] / A[:, r, c, None, None]
     A[:, r, :] = 0.0
     A[:, :, c] = 0.0
@@ -81,12 +81,12 @@ def _eliminated(A: Array, r: int, c: int) -> Array:
 
 
 def _touched(pattern: Array) -> Array:
-    """How many numbers the elimination of each pivot changes (Markowitz)."""
+    """The number of entries that the elimination of each pivot changes (Markowitz)."""
     return (pattern.sum(axis=1)[:, None] - 1) * (pattern.sum(axis=0)[None] - 1)
 
 
 def _sparsest(pattern: Array, score: Array) -> tuple[int, int]:
-    """Of the pivots that are good enough, the one whose elimination touches least."""
+    """Of the pivots that are good enough, the one whose elimination changes the fewest entries."""
     best = np.where(score >= GOOD_ENOUGH * score.max(), -_touched(pattern), -np.inf)
     best = best + score / (2 * score.max())
     r, c = np.unravel_index(int(np.argmax(best)), best.shape)
@@ -94,7 +94,7 @@ def _sparsest(pattern: Array, score: Array) -> tuple[int, int]:
 
 
 def _firm_order(A: Array, pattern: Array, rng: np.random.Generator) -> Order:
-    """An order of pivots that are firm, each one that touches least; chance decides between equal ones."""
+    """An order of firm pivots, each changing the fewest entries; ties are broken at random."""
     found: Order = []
     pattern, taste = pattern.copy(), rng.random(pattern.shape)
     for _ in range(len(pattern)):
@@ -112,19 +112,19 @@ def _firm_order(A: Array, pattern: Array, rng: np.random.Generator) -> Order:
 
 
 def _cost(pattern: Array, given: Array, order: Order) -> int:
-    """The operations of closing, and of solving for all independent velocities, in an order."""
+    """The number of operations for closing, and for solving for all independent velocities, in an order."""
     rows, columns = [r for r, *_ in order], [c for _, c, _ in order]
     Unknown.operations = 0
     one = Unknown()
     factors = Factors([[one if pattern[r, c] else 0 for c in columns] for r in rows])
-    Unknown.operations *= 2  # for a Newton step, and for what is found by it
+    Unknown.operations *= 2  # once for the Newton step, once at the position that it finds
     for b in (np.ones(len(rows)), np.ones(len(rows)), *given[rows].T):
         factors.solved([one if x else 0 for x in b])
     return Unknown.operations
 
 
 class Unknown:
-    """A number of which nothing is known: it counts what is done to it."""
+    """An unknown number that counts the operations on it."""
 
     operations = 0
 

@@ -1,4 +1,4 @@
-"""Shapes with faces: how far they reach, and which face of two of them keeps them apart."""
+"""Shapes with faces: their extent along directions, and the separating face of two of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def triangles(shape: Vertices) -> np.ndarray:
 
 
 def reach(shape: Shape, n: Vector) -> Any:
-    """How far a shape reaches along a direction, both in its own frame."""
+    """The extent of a shape along a direction, in its own frame."""
     match shape:
         case Box():
             return _sum(h * ops.abs(x) for h, x in zip(shape.half_extents, n, strict=True))
@@ -52,7 +52,7 @@ def reach(shape: Shape, n: Vector) -> Any:
 
 
 def farthest(shape: Shape, n: Vector) -> Vector:
-    """The point of a shape that is farthest along a direction, both in its own frame."""
+    """The point of a shape that is farthest along a direction, in its own frame."""
     match shape:
         case Box():
             signs = (ops.where(ops.less(x, 0.0), -h, h) for x, h in zip(n, shape.half_extents, strict=True))
@@ -80,7 +80,7 @@ def extent(shape: Shape) -> float:
 
 
 def widest(a: Shape, at: Pose, b: Shape, to: Pose) -> Vector:
-    """The normal, out of the second shape, of the face of either one that keeps them farthest apart."""
+    """The normal, out of the second shape, of the face of either shape with the largest separation."""
     gap, n = _faces(b, to, a, at)
     other, m = _faces(a, at, b, to)
     is_first = ops.less_equal(other, gap)
@@ -88,7 +88,7 @@ def widest(a: Shape, at: Pose, b: Shape, to: Pose) -> Vector:
 
 
 def _faces(a: Shape, at: Pose, b: Shape, to: Pose) -> tuple[Any, Vector]:
-    """(gap, normal) of the face of the first shape that is farthest from the second one, which is outside."""
+    """(gap, normal) of the face of the first shape that separates the second one most."""
 
     def separation(n: Any, offset: Any) -> tuple[Any, Vector]:
         out = vec.mat_vec(at.R, n)

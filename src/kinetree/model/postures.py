@@ -1,4 +1,4 @@
-"""Configurations of a model that have names, such as keyframes of its file; edits of the model keep them."""
+"""Named configurations of a model, such as keyframes of its file; edits of the model keep them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kinetree.model.validate import numbers, shown
 if TYPE_CHECKING:
     from kinetree.model.model import Model
 
-_ROUNDING = 1e-12  # rad or m: a configuration that is this near to a closed one is closed
+_ROUNDING = 1e-12  # rad or m: a configuration this near to a closed one counts as closed
 
 
 def arrays(model: Model) -> Mapping[str, np.ndarray]:
-    """q (nq,) of each configuration by name; joints that it does not speak of are neutral."""
+    """q (nq,) of each configuration by name; joints that it does not mention are neutral."""
     found = {posture.name: model.positions(dict(posture.positions)) for posture in model.postures}
     for q in found.values():
         q.flags.writeable = False
@@ -29,7 +29,7 @@ def arrays(model: Model) -> Mapping[str, np.ndarray]:
 
 
 def read(model: Model, given: Mapping[str, Any]) -> tuple[Posture, ...]:
-    """The configurations of a dict from names to q, or to dicts from joint names to positions."""
+    """The configurations in a dict from names to q, or to dicts from joint names to positions."""
     found = []
     for name, value in given.items():
         if not isinstance(name, str) or not name:
@@ -46,7 +46,7 @@ def read(model: Model, given: Mapping[str, Any]) -> tuple[Posture, ...]:
 
 
 def kept(model: Model, *before: tuple[Model, str]) -> Model:
-    """The model with the configurations of others that it was made of, whose names were prefixed."""
+    """The model with the configurations of the models it was made of, their names prefixed."""
     if not any(other.postures for other, _ in before):
         return model
     widths = {joint: len(row) for joint, row in model.split_positions(model.neutral()).items()}
@@ -60,14 +60,14 @@ def kept(model: Model, *before: tuple[Model, str]) -> Model:
 
 
 def closed(model: Model) -> Model:
-    """The model with its configurations closed, where they can be; others are left out."""
+    """The model with its configurations closed; those that cannot be closed are left out."""
     if not (model.loops and model.postures):
         return model
     return carrying(model, tuple(p for p in (assembled(model, p) for p in model.postures) if p is not None))
 
 
 def is_closed(model: Model, posture: Posture) -> bool:
-    """Whether the loops of a model are closed in a configuration, or so near that functions take it."""
+    """Whether the loops of a model are closed in a configuration, to the tolerance of functions."""
     q = model.positions(dict(posture.positions))
     return all(
         np.all(np.asarray(x) >= 1)
@@ -79,7 +79,7 @@ def is_closed(model: Model, posture: Posture) -> bool:
 def assembled(model: Model, posture: Posture) -> Posture | None:
     """A configuration in which all loops are closed: itself, or one nearby, or None if there is none.
 
-    The independent joints of loops stay, if the loops can be closed so.
+    The independent joints of loops stay if the loops can be closed that way.
     """
     q = model.positions(dict(posture.positions))
     try:
@@ -106,7 +106,7 @@ def to_dict(model: Model) -> dict[str, Any]:
 
 
 def from_dict(data: Any, check: str | None) -> Model:
-    """The model that `to_dict` wrote down."""
+    """The model of a dictionary from `to_dict`."""
     rows: Any = {}
     if isinstance(data, dict):
         data = dict(data)

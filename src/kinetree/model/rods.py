@@ -1,4 +1,4 @@
-"""Rods with balls at both ends: their spin about their own line moves nothing else."""
+"""Rods with ball joints at both ends: their spin about their own line moves nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPINS = ("keep", "lock")
 
 
 def without_spin(body: Body, end: Vector, owner: str) -> Body:
-    """A rod on a universal joint instead of a ball: it cannot turn about the line to its other end."""
+    """A rod on a universal joint instead of a ball joint: it cannot turn about the line to its other end."""
     length = math.hypot(*end) if all(map(ops.is_literal, end)) else 0.0
     if not length > 0.0:
         raise ModelError(f"{owner}: spin='lock' needs two ends of rod '{body.name}' apart, at known places")
@@ -41,7 +41,7 @@ def without_spin(body: Body, end: Vector, owner: str) -> Body:
 def rod_of(
     bodies: list[Body], ends: tuple[tuple[int, Vector], ...], joint: Any, owner: str
 ) -> tuple[int, Vector]:
-    """Which of two bodies is a rod with balls at both ends, and where its second ball is."""
+    """Which of two bodies is a rod with ball joints at both ends, and where its second one is."""
     if isinstance(joint, Spherical):
         for body, point in ends:
             if body and isinstance(bodies[body - 1].joint, Spherical):

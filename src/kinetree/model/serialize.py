@@ -1,6 +1,6 @@
-"""Models as plain dictionaries of strings, numbers and lists: loss-free, and ready for JSON.
+"""Models as plain dictionaries of strings, numbers and lists: lossless, and ready for JSON.
 
-Floating-point numbers go through JSON bit by bit, because Python writes the shortest text that reads back the
+Floating-point numbers survive JSON bit by bit, because Python writes the shortest text that reads back the
 same. Infinite limits, for which JSON has no number, are left out.
 """
 
@@ -154,8 +154,8 @@ def plain(values: Iterable[Any], what: str) -> list[float | int]:
 
 
 def from_dict(data: Any) -> ModelBuilder:
-    """A builder with the parts that `to_dict` wrote down, or that were written by hand, in any order."""
-    from kinetree.model.builder import ModelBuilder  # the builder makes models, so it comes after them
+    """A builder with the parts of a dictionary from `to_dict`, or one written by hand, in any order."""
+    from kinetree.model.builder import ModelBuilder  # here, to avoid a circular import
 
     expect_dict(data, "Model.from_dict")
     if data.get("format", FORMAT) != FORMAT or data.get("version", VERSION) not in VERSIONS:
@@ -206,7 +206,7 @@ def _add_geometry(builder: Any, entry: dict[str, Any], what: str) -> None:
 
 
 def geometry_of(entry: dict[str, Any], what: str) -> dict[str, Any]:
-    """What `ModelBuilder.add_geometry` takes for an entry."""
+    """The arguments of `ModelBuilder.add_geometry` for an entry."""
     optional = "friction stiffness dissipation name"
     check_keys(entry, f"body shape size placement {optional}", what, needed="body shape")
     try:
@@ -293,7 +293,7 @@ def entries_of(data: dict[str, Any], key: str, owner: str) -> list[dict[str, Any
 
 
 def _parents_first(entries: list[dict[str, Any]], owner: str) -> list[dict[str, Any]]:
-    """The entries of bodies in an order in which parents come first; the given order if it has that."""
+    """The entries of bodies with parents first; in the given order if it has that property."""
     by_name: dict[str, dict[str, Any]] = {}
     for entry in entries:
         _check_needed(entry, "name", f"{owner}: body")
@@ -327,7 +327,7 @@ def _parents_first(entries: list[dict[str, Any]], owner: str) -> list[dict[str, 
 
 
 def _cycle(entry: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> str:
-    """The names on the circle of parents that an entry has run into."""
+    """The names on the cycle of parents that an entry leads to."""
     names = [entry["name"]]
     while by_name[names[-1]]["parent"] != names[0]:
         names.append(by_name[names[-1]]["parent"])
@@ -335,13 +335,13 @@ def _cycle(entry: dict[str, Any], by_name: dict[str, dict[str, Any]]) -> str:
 
 
 def expect_dict(data: Any, what: str) -> None:
-    """Refuse anything but a dictionary."""
+    """ModelError for anything but a dictionary."""
     if not isinstance(data, dict):
         raise ModelError(f"{what} must be a dict, got {type(data).__name__}")
 
 
 def check_keys(data: dict[str, Any], known: str, what: str, needed: str = "") -> None:
-    """Refuse entries that are not known, and entries that are missing."""
+    """ModelError for unknown entries and for missing ones."""
     for key in data:
         if key not in known.split():
             raise unknown(key, "entry", known.split(), what)

@@ -1,7 +1,7 @@
-"""Shapes of what touches: plain values, each with the points at which it can meet a surface.
+"""Contact shapes: plain values, each with the points at which it can touch a surface.
 
-A shape has its centre at the origin of its own frame, its long axis along z. Convex shapes meet a plane, or a
-ground that is flat at their size, in finitely many points; `supports` names these.
+A shape has its centre at the origin of its own frame and its long axis along z. Convex shapes touch a plane,
+or a ground that is flat at their scale, at finitely many points; `supports` lists these.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from kinetree.spatial import vector as vec
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import Vector
 
-MOST = 256  # points of one `Vertices`
-_AROUND = 3  # points of a rim: as stiff against tilting in all directions, whichever way they are turned
-_UPRIGHT = 1e-12  # squared sine of the tilt below which the lowest point of a rim is any of its points
+MOST = 256  # most points of one `Vertices`
+_AROUND = 3  # points of a rim: equally stiff against tilting in all directions, however they are turned
+_UPRIGHT = 1e-12  # squared sine of the tilt below which all points of a rim count as equally low
 X_AXIS, Z_AXIS = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 
 class Rim(NamedTuple):
-    """A circle: the place of a point on it turns with the surface that it meets."""
+    """A circle: the place of a contact point on it depends on the normal of the surface."""
 
-    axis: Vector  # unit vector along which the circle is seen as one
-    start: Vector  # unit vector across, which says where the points are when the axis is the normal
+    axis: Vector  # unit vector along the axis of the circle
+    start: Vector  # unit vector across, which places the points if the axis is along the normal
     radius: float  # of the circle, m
     angle: float  # of the point on the circle, from its lowest point, rad
 
     def moved(self, pose: Pose) -> Rim:
-        """The same rim in a frame where the shape's own has this pose."""
+        """The same rim in another frame, in which the shape's frame has this pose."""
         return self._replace(axis=vec.mat_vec(pose.R, self.axis), start=vec.mat_vec(pose.R, self.start))
 
     @property
     def reach(self) -> tuple[float, float]:
-        """How far down and aside the point is."""
+        """The distances of the point from the centre: down, and aside."""
         aside = self.radius * math.sin(self.angle) if self.angle else 0.0
         return self.radius * math.cos(self.angle), aside
 
 
 def offset(numbers: Sequence[Any], normal: Vector) -> Vector:
-    """From the position of a support with these `numbers` to where it touches a surface with this normal."""
+    """The vector from a support with these `numbers` to where it touches a surface with this normal."""
     radius, rim = numbers[3], tuple(numbers[4:])
     found = vec.scale(normal, -radius)
     return vec.add(found, _on_rim(rim[:3], rim[3:6], rim[6:], normal)) if rim else found
 
 
 def _on_rim(axis: Any, start: Any, reach: tuple, normal: Vector) -> Vector:
-    """A point of a circle, from its centre: so far down and aside, for a surface with this normal."""
+    """A point of a circle, from its centre: `reach` down and aside, for a surface with this normal."""
     across = vec.sub(normal, vec.scale(axis, vec.dot(axis, normal)))
     square = vec.dot(across, across)
     tilted = ops.less(_UPRIGHT, square)
@@ -72,18 +72,18 @@ class Support(NamedTuple):
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """All that says where it touches, in a row."""
+        """All numbers that determine where it touches, in a flat tuple."""
         rim = () if self.rim is None else (*self.rim.axis, *self.rim.start, *self.rim.reach)
         return (*self.position, self.radius, *rim)
 
     def moved(self, pose: Pose) -> Support:
-        """The same point in a frame where the one that it is given in has this pose."""
+        """The same point in another frame, in which the present one has this pose."""
         rim = self.rim and self.rim.moved(pose)
         return Support(pose.apply(self.position), self.radius, rim)
 
 
 class Shape:
-    """What a body is to those who touch it; a value that compares and hashes by its sizes."""
+    """The contact shape of a body: a value that compares and hashes by its sizes."""
 
     kind: ClassVar[str] = ""
 
@@ -94,7 +94,7 @@ class Shape:
 
     @classmethod
     def _of_size(cls, size: tuple[float, ...]) -> Shape | None:
-        """The shape of this class with these numbers; None if it takes another count of them."""
+        """The shape of this class with these numbers; None if their count is wrong."""
         raise NotImplementedError
 
     @property
@@ -104,7 +104,7 @@ class Shape:
 
 
 class _Sized(Shape):
-    """A shape that a few lengths describe, in the order of its fields."""
+    """A shape described by a few lengths, in the order of its fields."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -148,7 +148,7 @@ class Sphere(_Sized):
 
 @dataclass(frozen=True)
 class Capsule(_Sized):
-    """A cylinder along z with half balls at its ends, which touch as two balls.
+    """A cylinder along z with hemispherical ends, which touches as two balls.
 
     Args:
         radius: m.
@@ -168,7 +168,7 @@ class Capsule(_Sized):
 class Cylinder(_Sized):
     """A cylinder along z. Each rim touches at its lowest point and at two more, a third of a turn away.
 
-    So it rolls on its side without bumps, stands on either end, and tips over the lowest point of its rim.
+    It thus rolls smoothly on its side, stands on either end, and tips over the lowest point of its rim.
 
     Args:
         radius: m.
@@ -189,7 +189,7 @@ class Cylinder(_Sized):
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A cuboid, which touches with its eight corners.
+    """A cuboid, which touches at its eight corners.
 
     Args:
         half_extents: from the centre to the faces along x, y, z, m.
@@ -224,7 +224,7 @@ class Vertices(Shape):
     """The convex hull of points, each of which can touch.
 
     Args:
-        points: (n, 3), m; at most 256. `Vertices.hull` takes more, and keeps those that matter.
+        points: (n, 3), m; at most 256. `Vertices.hull` takes more and keeps the corners of their hull.
     """
 
     kind: ClassVar[str] = "vertices"
@@ -241,9 +241,9 @@ class Vertices(Shape):
 
     @classmethod
     def hull(cls, points: Any, most: int = 64) -> Vertices:
-        """The corners of the convex hull of any number of points; the `most` outermost ones of them.
+        """The corners of the convex hull of any number of points; at most `most` of them.
 
-        Corners are taken one after the other, each as far as can be from those before.
+        Corners are chosen one after the other, each as far as possible from those before it.
         """
         if isinstance(most, bool) or not isinstance(most, int) or not 4 <= most <= MOST:
             raise ModelError(f"Vertices.hull: most is {shown(most)}: it must be an integer from 4 to {MOST}")

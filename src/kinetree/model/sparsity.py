@@ -1,4 +1,4 @@
-"""Where results can differ from zero: pairs and triples of velocities that lie on one path to the root."""
+"""Sparsity of results: pairs and triples of velocities on one path to the root can be nonzero."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Paths:
-    """The velocities on the path of each node, from the root on, and where triples of them are kept.
+    """The velocities on the path of each node, from the root on, and where triples of them are stored.
 
-    above, own: how many velocities there are above each node, and in it.
-    start: where the triples start whose outermost velocities are in each node. They stand in three parts, by
-        the first of the three that is in the node, and within a part by their places on the path.
+    above, own: the number of velocities above each node, and in it.
+    start: where the triples start whose outermost velocities are in each node. They are ordered in three
+        parts, by which of the three is the first in the node, and within a part by their places on the path.
     """
 
     def __init__(self, nodes: Sequence[Node]):
@@ -34,7 +34,7 @@ class Paths:
 
     @property
     def count(self) -> int:
-        """How many triples there are."""
+        """The number of triples."""
         return int(self.start[-1])
 
     def of(self, n: int) -> list[int]:
@@ -53,17 +53,17 @@ class Paths:
                 yield np.stack(np.meshgrid(*map(np.array, three), indexing="ij"), -1).reshape(-1, 3)
 
     def triples(self) -> np.ndarray:
-        """(count, 3): the velocities of each triple, in the order in which values of triples stand."""
+        """(count, 3): the velocities of each triple, in the order in which their values are stored."""
         return np.concatenate([np.zeros((0, 3)), *self._parts()]).astype(int)
 
 
 def paths_of(model: Model) -> Paths:
-    """The paths of a model, kept with it."""
+    """The paths of a model, cached with it."""
     return model.memo("paths", lambda: Paths(model.nodes))
 
 
 def mass_sparsity(nodes: Sequence[Node], nv: int) -> np.ndarray:
-    """(nv, nv), True where the mass matrix can differ from zero: the velocities of related nodes."""
+    """(nv, nv), True where the mass matrix can be nonzero: for the velocities of related nodes."""
     result = np.zeros((nv, nv), dtype=bool)
     paths = Paths(nodes)
     for node in nodes:

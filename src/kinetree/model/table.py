@@ -1,4 +1,4 @@
-"""A model as a table that a person can read."""
+"""A model as a human-readable table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN_FIRST, SHOWN_LAST = 40, 5
 
 
 def table(model: Model) -> str:
-    """One line of summary, then a line for each body; the middle of a long model is left out."""
+    """One summary line, then a line for each body; the middle of a long model is left out."""
     rows = [HEADER, *_rows(model)]
     widths = [max(len(line[k]) for line in rows) for k in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in rows]
@@ -29,7 +29,7 @@ def table(model: Model) -> str:
 
 
 def html_table(model: Model) -> str:
-    """The same for notebooks; names come from files, so everything is escaped."""
+    """The table for notebooks; names come from files, so everything is escaped."""
     lines = [f"<p><b>{escape(model.name)}</b>: {escape(_summary(model))}</p>"]
     for cells in (HEADER, *_rows(model)):
         tag = "th" if cells is HEADER else "td"
@@ -41,7 +41,7 @@ def html_table(model: Model) -> str:
 
 
 def _rows(model: Model) -> list[tuple[str, ...]]:
-    """A row for each body; one of dots for the middle of a long model."""
+    """A row for each body; a row of dots stands for the middle of a long model."""
     indices = list(range(1, model.nbodies + 1))
     if len(indices) > SHOWN_FIRST + SHOWN_LAST + 1:
         indices = [*indices[:SHOWN_FIRST], 0, *indices[-SHOWN_LAST:]]
@@ -67,7 +67,7 @@ def _frames(model: Model) -> list[str]:
 
 
 def touching(model: Model) -> list[str]:
-    """The shapes with which bodies touch, and what they stand on; nothing if there are none."""
+    """The contact shapes and the ground; empty if there are none."""
     lines = []
     if model.geometries:
         counts = Counter(part.shape.kind for part in model.geometries)
@@ -84,7 +84,7 @@ def touching(model: Model) -> list[str]:
 
 
 def passive(model: Model) -> list[str]:
-    """What the joints do by themselves, and how it enters the dynamics; nothing if they do nothing."""
+    """The passive forces of the joints, and how they enter the dynamics; empty if there are none."""
     tree = model.spanning_tree
     named = {"damping": tree.damping, "friction": tree.friction, "springs": tree.stiffness}
     found = [name for name, values in named.items() if any(x != 0 for x in values)]
@@ -97,7 +97,7 @@ def passive(model: Model) -> list[str]:
 
 
 def row(model: Model, i: int, rotors: Counter[str]) -> tuple[str, ...]:
-    """What stands below HEADER for body `i`; `rotors` counts the rotors of each joint."""
+    """The row below HEADER for body `i`; `rotors` counts the rotors of each joint."""
     body = model.bodies[i - 1]
     own = i not in model.layout.follows
     return (
@@ -115,7 +115,7 @@ def row(model: Model, i: int, rotors: Counter[str]) -> tuple[str, ...]:
 
 
 def _dependence(model: Model, i: int) -> list[str]:
-    """Whether the velocities of a joint follow from others by a loop."""
+    """Whether the velocities of a joint depend on others through a loop."""
     body, width = model.bodies[i - 1], model.layout.widths[i]
     if body.mimic is not None or width == body.joint.nv:
         return []
@@ -123,7 +123,7 @@ def _dependence(model: Model, i: int) -> list[str]:
 
 
 def loops(model: Model) -> list[str]:
-    """A line for each loop: what moves it, what follows, and how many of its rows count."""
+    """A line for each loop: its independent joints, its dependent ones, and how many of its rows are kept."""
     return [repr(loop).strip("<>").replace("Loop", "loop", 1) for loop in model.loops]
 
 

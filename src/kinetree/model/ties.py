@@ -1,5 +1,7 @@
-"""The rows of closures, with derivatives: products of points and directions that the members of a node carry
-(`carried.py`), or polynomials of coordinates.
+"""The rows of closures, with derivatives.
+
+They are products of points and directions fixed in the members of a node (`carried.py`), or polynomials of
+coordinates.
 """
 
 from __future__ import annotations
@@ -51,15 +53,15 @@ class Tie(ABC):
     """One row of a closure: phi = 0.
 
     carried: the points and directions in it.
-    numbers: the others.
-    unit: what phi is measured with: 1 for angles, a length of the loop for lengths.
+    numbers: its other numbers.
+    unit: the unit of phi: 1 for angles, a length of the loop for lengths.
     """
 
     carried: tuple[Carried, ...]
     numbers: tuple[Number, ...]
     unit: float
 
-    is_length: ClassVar[bool] = False  # what phi is: a length, or an angle
+    is_length: ClassVar[bool] = False  # whether phi is a length, or an angle
 
     @abstractmethod
     def row(self, motions: Motions) -> tuple[Jet, Columns]:
@@ -79,7 +81,7 @@ class Tie(ABC):
 
     @property
     def base(self) -> Matrix | None:
-        """Axes in which it is said, in the body that carries the node; None for those of that body."""
+        """The axes in which it is written, in the body that carries the node; None for those of that body."""
         return None
 
     def changed(self, member: int, C: Transform) -> Tie:
@@ -88,7 +90,7 @@ class Tie(ABC):
 
     @property
     def structure(self) -> tuple:
-        """What is left without the numbers."""
+        """The structure of the row, without its numbers."""
         return (type(self), tuple((c.member, c.is_point) for c in self.carried), len(self.numbers), self.unit)
 
     @property
@@ -105,9 +107,9 @@ class Tie(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Offset(Tie):
-    """c . (b - a): two points do not leave each other along a direction. Carried: c, a, b.
+    """c . (b - a): two points stay together along a direction. Carried: c, a, b.
 
-    Or x, y, z, a, b with c one of three directions at right angles, in which the row is said (`axis`).
+    Or x, y, z, a, b, where c is one (`axis`) of three perpendicular directions in which the row is written.
     """
 
     axis: int = 0
@@ -189,7 +191,7 @@ class Polynomial(Tie):
         rates = [sum((f * w[j] for j, f in dy.items()), 0) for w in motions.along]
         drives = [sum((f * w[j] for j, f in dx.items()), 0) for w in motions.along]
         jet: Jet = {0: x - values[0]}
-        factor: Jet = {0: values[1]}  # dphi/dy, less its sign
+        factor: Jet = {0: values[1]}  # dphi/dy, with opposite sign
         for d, (rate, drive) in enumerate(zip(rates, drives, strict=True)):
             jet[1 << d] = drive - values[1] * rate
             factor[1 << d] = values[2] * rate

@@ -1,7 +1,7 @@
-"""Who carries whom: the relations between the bodies of a tree, in constant time where possible.
+"""The topology of a tree: which body carries which, in constant time where possible.
 
 Bodies are numbered 1 ... n with every parent before its children; the world is 0. Numbering the tree by an
-Euler tour makes each subtree an interval, so that "j carries i" is a comparison.
+Euler tour makes each subtree an interval, so "j carries i" is a comparison.
 
 Reference: Echeandia (2020) section 2.2 (relations); Concurrent Dynamics (2017) figure 2 (body sets).
 """
@@ -13,7 +13,7 @@ from functools import cached_property
 
 
 class Topology:
-    """The tree given by `parents[i - 1]`, the parent of body i. Nothing here recurses."""
+    """The tree given by `parents[i - 1]`, the parent of body i. There is no recursion."""
 
     def __init__(self, parents: Sequence[int]):
         self.parents = tuple(parents)

@@ -1,6 +1,6 @@
-"""The checks of a model, once, where the user's values come in.
+"""Validation of a model, done once, where the user's values come in.
 
-Every message is one line: what was given, what was expected, which named thing, what to do. Only plain
+Every message is one line: what was given, what was expected, for which named part, and what to do. Only plain
 numbers are checked: symbols and expressions have no value yet.
 """
 
@@ -26,7 +26,7 @@ CHECKS = ("physical", "finite")  # what inertias are checked for
 
 
 def shown(x: Any) -> str:
-    """`x` in a message: on one line, and not too long."""
+    """`x` for a message: on one line, and not too long."""
     if isinstance(x, np.ndarray):
         return f"an array of shape {x.shape}"
     text = " ".join(repr(x).split())
@@ -34,7 +34,7 @@ def shown(x: Any) -> str:
 
 
 def new_name(name: Any, kind: str, taken: Iterable[str], model: str) -> str:
-    """The name of a new thing, if it is a string that is not used yet."""
+    """The name of a new part, checked to be a string not yet in use."""
     if not isinstance(name, str) or not name.strip():
         raise ModelError(
             f"model '{model}': the name of a {kind} must be a non-empty string, got {shown(name)}"
@@ -56,7 +56,7 @@ def new_name(name: Any, kind: str, taken: Iterable[str], model: str) -> str:
 
 
 def new_frame(name: Any, frames: Iterable[str], bodies: Iterable[str], model: str) -> str:
-    """The name of a new frame, if neither another frame nor a body has it."""
+    """The name of a new frame, checked to be used by no other frame or body."""
     new_name(name, "frame", frames, model)
     if name in bodies:
         raise ModelError(f"model '{model}' already contains a body named '{name}': rename the frame")
@@ -64,7 +64,7 @@ def new_frame(name: Any, frames: Iterable[str], bodies: Iterable[str], model: st
 
 
 def unknown(name: Any, kind: str, known: Iterable[str], owner: str) -> ModelError:
-    """The error for a name that is not there, with the names that are meant most likely."""
+    """The error for an unknown name, with the names that were most likely meant."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=3) if isinstance(name, str) else []
     if close:
@@ -78,7 +78,7 @@ def unknown(name: Any, kind: str, known: Iterable[str], owner: str) -> ModelErro
 
 
 def number(x: Any, what: str) -> Any:
-    """`x` if it is a number of any kind and, if its value is known, finite."""
+    """`x`, checked to be a number of any kind and, if its value is known, finite."""
     if type(x) is float and math.isfinite(x):
         return x
     if ops.is_literal(x):
@@ -106,7 +106,7 @@ def numbers(x: Any, count: int, what: str) -> Numbers:
 
 
 def per_degree(x: Any, count: int, what: str) -> Numbers:
-    """`x` as one number for each degree of freedom; a single number serves for all."""
+    """`x` as one number per degree of freedom; a single number is used for all."""
     if hasattr(x, "__iter__") and not isinstance(x, (str, bytes)):
         return numbers(x, count, what)
     value = number(x, what)
@@ -121,7 +121,7 @@ def not_negative(values: Numbers, what: str) -> Numbers:
 
 
 def position(x: Any, joint: Joint, what: str) -> Numbers:
-    """The coordinates of one joint; None stands for the neutral position, a number for a joint with one."""
+    """The coordinates of one joint; None for the neutral position; a plain number if there is only one."""
     if x is None:
         return joint.neutral()
     q = numbers(x, joint.nq, what) if hasattr(x, "__iter__") else per_degree(x, joint.nq, what)
@@ -131,7 +131,7 @@ def position(x: Any, joint: Joint, what: str) -> Numbers:
 
 
 def pose(placement: Any, what: str) -> Pose:
-    """The placement if it is a pose (which checks its own numbers); None stands for the identity."""
+    """The placement, checked to be a pose (which checks its own numbers); None means the identity."""
     if placement is None:
         return IDENTITY
     if not isinstance(placement, Pose):
@@ -144,7 +144,7 @@ def pose(placement: Any, what: str) -> Pose:
 
 
 def inertia(value: Any, what: str) -> Inertia:
-    """The inertia if all its numbers are finite; None stands for no inertia."""
+    """The inertia, checked to be finite; None means no inertia."""
     if value is None:
         return NO_INERTIA
     if not isinstance(value, Inertia):
@@ -164,7 +164,7 @@ def refuse_unknown_check(check: Any, what: str) -> None:
 
 
 def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
-    """Refuse an inertia that no distribution of mass can have; a rotor may be a mere spin inertia."""
+    """ModelError for an inertia that no mass distribution has; a rotor may be a mere spin inertia."""
     if value is NO_INERTIA:
         return
     fault = value.fault(spins=rotor)
@@ -174,7 +174,7 @@ def physical(value: Inertia, what: str, *, rotor: bool = False) -> None:
 
 
 def is_physical(bodies: Iterable[Body], rotors: Iterable[Rotor]) -> bool:
-    """True if every inertia is one that a body can have."""
+    """True if every inertia is one that a real body can have."""
     try:
         refuse_unphysical(bodies, rotors, "")
     except ModelError:
@@ -221,7 +221,7 @@ def _no_limits(count: int) -> Limits:
 
 
 def _limit(x: Any, count: int, what: str) -> Numbers:
-    """One limit for each degree of freedom; infinity means that there is none."""
+    """One limit per degree of freedom; infinity means no limit."""
     given = tuple(x) if hasattr(x, "__iter__") and not isinstance(x, (str, bytes)) else (x,) * count
     finite = tuple(0.0 if ops.is_literal(a) and math.isinf(a) else a for a in given)
     checked = per_degree(finite, count, what)
@@ -251,7 +251,7 @@ def _resistance(x: Any, joint: Joint, what: str) -> Numbers:
     return not_negative(per_degree(x, joint.nv, what), what)
 
 
-# How what is given for a body, and for a joint, is read: field -> check(value, joint, what).
+# How the fields of a body and its joint are read: field -> check(value, joint, what).
 Check = Callable[[Any, Joint, str], Any]
 BODY_FIELDS: dict[str, Check] = {
     "inertia": lambda x, joint, what: inertia(x, what),

@@ -1,4 +1,4 @@
-"""Motion in time: steps, simulations and the trajectories that they give."""
+"""Motion over time: steps, simulations and their trajectories."""
 
 from kinetree.motion.contact import contact_forces
 from kinetree.motion.simulate import simulate

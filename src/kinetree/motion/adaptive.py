@@ -1,5 +1,4 @@
-"""Integrators that choose the lengths of their steps: Dormand and Prince's method on the group, and
-SciPy's."""
+"""Variable-step integrators: Dormand-Prince on the group, and SciPy's solvers."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ SCIPY = ("RK45", "DOP853", "Radau", "BDF", "LSODA")
 METHODS = ("dopri5", *SCIPY)
 MOST_STEPS = 10_000_000
 
-# Dormand and Prince (1980): nodes, coefficients, error weights; dense output of Hairer, Norsett and Wanner.
+# Dormand and Prince (1980): nodes, coefficients, error weights. Dense output: Hairer, Norsett and Wanner.
 NODES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 COEFFICIENTS = (
     (),
@@ -52,7 +51,7 @@ DENSE = np.array([
 
 
 class Step(NamedTuple):
-    """An accepted step from t to t + h, and the state anywhere in it by the fraction."""
+    """An accepted step from t to t + h; `state(s)` is the state at the fraction s of it."""
 
     t: float
     h: float
@@ -60,7 +59,7 @@ class Step(NamedTuple):
 
 
 def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> None:
-    """Run all states, one after the other, and note the states at the times of the records."""
+    """Run all states one after another, and store the state at each record time."""
     method = work.settings["integrator"]
     if work.memory or "momentum" in work.acting.constant:
         raise ArgumentError(
@@ -90,7 +89,7 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
 
 
 def _states(work: Simulation, index: tuple[int, ...], reached: int) -> Iterator[tuple[float, Array, Array]]:
-    """Times and states of the records, where something depends on them."""
+    """Times and states of the records, if a control or the saturation count needs them."""
     if work.acting.functions or work.acting.callbacks or work.saturated is not None:
         for k in range(reached + 1):
             yield work.t0 + work.dt * (k * work.record), work.q[(*index, k)], work.v[(*index, k)]
@@ -99,12 +98,12 @@ def _states(work: Simulation, index: tuple[int, ...], reached: int) -> Iterator[
 def _one(
     work: Simulation, system: System, index: tuple[int, ...], events: Events, tolerance: float, method: str
 ) -> int:
-    """One state; the last record that it reached."""
+    """Run one state; returns the last record that it reached."""
     times = work.t0 + work.dt * (work.record * np.arange(work.steps // work.record + 1))
     q, v = work.q[(*index, 0)], work.v[(*index, 0)]
     row, end = 1, times[-1]
     breaks = [end]
-    if work.acting.series:  # forces that jump: no step goes across
+    if work.acting.series:  # forces jump between steps: no integrator step may span a jump
         breaks = list(work.t0 + work.dt * np.arange(1, work.steps + 1))
     solver = _dopri5 if method == "dopri5" else _scipy(method)
     t, h = work.t0, 0.0
@@ -136,7 +135,7 @@ def _one(
 def _events(
     work: Simulation, events: Events, taken: Step, before: list, index: tuple[int, ...]
 ) -> float | None:
-    """Note the events of a step; the time of the first terminal one."""
+    """Record the events of a step; returns the time of the first terminal one."""
     found = []
     for k, function in enumerate(events.functions):
 
@@ -165,11 +164,11 @@ class System:
         self.options, self.t0, self.dt = single.options, single.t0, single.dt
         self.callbacks, self.index, self.batch = callbacks, index, batch
         constant = self.acting.constant
-        self.row: int | None = None  # of series, while steps lie within it: also at its end
+        self.row: int | None = None  # row of the series while inside its interval, end point included
         self.numbers: dict[str, Any] = {n: constant[n] for n in ("parameters", "gravity") if n in constant}
 
     def forces(self, t: float, q: Array, v: Array) -> dict[str, Any]:
-        """What acts, by name: given numbers, and what controls say."""
+        """The inputs at a time and state, by name: given numbers plus what the controls return."""
         names = ("tau", "f_ext", "kp", "kd", "setpoint")
         acting = {n: x for n, x in self.acting.constant.items() if n in names}
         for name, rows in self.acting.series.items():
@@ -214,7 +213,7 @@ class System:
 def _dopri5(
     system: System, t: float, end: float, q: Array, v: Array, tolerance: float, h: float
 ) -> Iterator[Step]:
-    """Steps of Dormand and Prince's method of order 5 on the group, each accepted by its error estimate."""
+    """Steps of the fifth-order Dormand-Prince method on the group, each accepted by its error estimate."""
     model = system.model
     first = system.acceleration(t, q, v)
     h = h or min(
@@ -225,7 +224,7 @@ def _dopri5(
     for _ in range(MOST_STEPS):
         if t >= end:
             return
-        h = h if 1.000001 * h < end - t else end - t  # rounding should not leave a step of its own
+        h = h if 1.000001 * h < end - t else end - t  # avoid a tiny last step left by rounding
         chart = group.chart(model, q, 3)
         U, A = [chart.rates(None, q, v)], [first]
         try:
@@ -238,7 +237,7 @@ def _dopri5(
             both = np.array([np.concatenate(pair) for pair in zip(U, A)])
             size = np.concatenate([np.ones(chart.width), 1.0 + np.maximum(np.abs(v), np.abs(x))])
             error = float(np.max(np.abs(h * ERROR @ both) / size, initial=0.0)) / tolerance
-        except AssemblyError:  # so far no loop can move: the step was too long
+        except AssemblyError:  # the loops cannot close this far away: the step was too long
             error = np.inf
         if not error <= 1.0:
             if not h > 1e-14 * max(abs(t), end - t, 1e-300):
@@ -254,7 +253,7 @@ def _dopri5(
 
 
 def _lost(t: float, q: Array, v: Array) -> Step:
-    """A step that could not be made."""
+    """A failed step: all NaN."""
     return Step(t, 0.0, lambda s: (q * np.nan, v * np.nan))
 
 
@@ -269,7 +268,7 @@ def _dense(chart: Any, v: Array, h: float, rates: Array, end: tuple[Array, Array
 
 
 def _scipy(method: str) -> Callable[..., Iterator[Step]]:
-    """Steps of one of SciPy's solvers, in the coordinates q with quaternions brought back to unit length."""
+    """Steps of a SciPy solver, in the coordinates q; quaternions are renormalised."""
     solver = getattr(_needed(), method)
 
     def steps(

@@ -1,4 +1,4 @@
-"""Steps with contact: what touches the ground, joints and their drives are terms of one minimum."""
+"""Steps with contact: contacts, joint forces and drives are terms of one convex minimisation."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kinetree.sweep.signature import SIZES
 Array = np.ndarray
 
 _response = SweepFunction(contact_response)
-CREEP = 1e-4  # m/s: below about this speed points that touch hold
-ACCURACY = 1e-4  # of all contact forces, what may be missing
+CREEP = 1e-4  # m/s: below about this speed, touching points stick
+ACCURACY = 1e-4  # share of all contact forces that may be missing
 SIGNATURE = (
     "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
     "contact_stiffness?, contact_dissipation?, contact_friction?, creep?, contact_accuracy?"
@@ -35,7 +35,7 @@ PLANE = Ground()
 
 
 class Contact(NamedTuple):
-    """What a model stands on, and how that feels."""
+    """The ground of a model, and its contact parameters."""
 
     ground: Any
     stiffness: Any = None
@@ -46,7 +46,7 @@ class Contact(NamedTuple):
     newton_limit: int | None = None
 
     def numbers(self, model: Model) -> list[Any]:
-        """Stiffness, dissipation and friction of each point, the speed of creep, and the accuracy."""
+        """Stiffness, dissipation and friction of each point, the creep speed, and the accuracy."""
         points = (*model.contact_points, *model.pair_points)
         own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
         given = (self.stiffness, self.dissipation, self.friction)
@@ -56,9 +56,10 @@ class Contact(NamedTuple):
 
 
 def resolved(model: Model, ground: Any, integrator: str, who: str, constraints: Any = ()) -> Any:
-    """What a model stands on, `NoGround` if its bodies touch each other alone; None if nothing touches.
+    """The ground that a model stands on; `NoGround` if only its bodies touch each other; None without
+    contact.
 
-    Constraints say themselves what holds a model: with them nothing touches unless a ground is asked for.
+    Contact and constraints exclude each other: with constraints, asking for a ground is an error.
     """
     if ground not in (None, True, False) and not isinstance(ground, (Ground, Heightfield, NoGround)):
         raise ArgumentError(
@@ -79,12 +80,12 @@ def resolved(model: Model, ground: Any, integrator: str, who: str, constraints: 
 
 
 def own_ground(model: Model) -> Ground | Heightfield | None:
-    """The ground of a model: what it says, or the plane z = 0 for one that could fall on it."""
+    """The ground of a model: its own, or the plane z = 0 if it could fall on it."""
     return (model.ground or (PLANE if _floats(model) else None)) if model.contact_points else None
 
 
 def _floats(model: Model) -> bool:
-    """True if a point that can touch is on a tree that flies freely."""
+    """True if a contact point belongs to a floating base."""
     for body in {point.body for point in model.contact_points}:
         while body:
             if model.bodies[body - 1].joint.is_free:
@@ -94,7 +95,7 @@ def _floats(model: Model) -> bool:
 
 
 def limit_of(given: Any) -> int | None:
-    """How many Newton steps there may be, if that is limited."""
+    """The limit on Newton steps, checked; None for no limit."""
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
         raise ArgumentError(
             "newton_limit must be a whole number of Newton steps, at least 1, or None for as many as are "
@@ -104,12 +105,12 @@ def limit_of(given: Any) -> int | None:
 
 
 def _points(model: Model) -> int:
-    """How many points can touch the ground or other bodies."""
+    """The number of contact points: with the ground and between bodies."""
     return SIZES["points"](model)
 
 
 def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
-    """Numbers of points that a caller gives, one for all or one for each, by name."""
+    """Contact parameters given by the caller, by name: one number for all points, or one for each."""
     found = {}
     for name, value in zip(INPUTS, felt):
         if value is not None:
@@ -124,10 +125,10 @@ def touching_step(
     model: Model, q: Array, v: Array, tau: Array, f_ext: Any, h: Any, servo: Servo, passive: bool,
     limits: bool, contact: Contact,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """(q, v) after a step, the forces and velocities of the points that can touch, (points, 3), and how many
-    Newton steps it took.
+    """(q, v) after a step, the forces and velocities (points, 3) of the contact points, and the number of
+    Newton steps.
 
-    The velocities of floating bases are those in fixed axes: their accelerations are counted from `steady`.
+    The velocities of floating bases are taken in fixed axes: accelerations are counted from `steady`.
     """
     joints = joint_forces(model, q, v, h, tau, servo, passive, limits, rubs=False)
     bodies = [point.body for point in model.contact_points] if contact.ground is not None else []
@@ -175,8 +176,9 @@ def contact_step(
     contact_accuracy: Any = None,
     newton_limit: int | None = None,
 ) -> tuple[Array, ...]:
-    """`kt.step` with contact, and what the points feel: their forces and velocities in world axes; and how
-    many Newton steps it took."""
+    """`kt.step` with contact; also the forces and velocities of the contact points in world axes, and the
+    number of Newton steps.
+    """
     below = resolved(model, ground, "discrete", "contact_step")
     if below is None:
         raise ArgumentError(f"model {model.name!r} touches nothing: it needs geometry, and a ground")
@@ -188,7 +190,7 @@ def contact_step(
 
 @function("q, force(points, 3) -> f_ext(nb, 6)")
 def contact_wrenches(model: Model, q: Array, force: Array, ground: Any = True) -> Array:
-    """The wrench on each body, in its axes, of forces (world axes) at the points that can touch."""
+    """The wrench on each body, in its own axes, of forces (world axes) at the contact points."""
     below = resolved(model, ground, "discrete", "contact_wrenches") or PLANE
     poses = of.placements(model, q)
     total = np.zeros((model.nbodies, 6), poses.dtype)
@@ -215,7 +217,7 @@ def _press(total: Array, poses: Array, body: int, at: Array, f: Array) -> None:
 
 
 def pair_touches(model: Model, poses: Array) -> list[Touch]:
-    """Where the points of pairs are in the world, given the placements (..., nb, 4, 4) of the bodies."""
+    """Where pairs of bodies touch, in the world, given the placements (..., nb, 4, 4) of the bodies."""
     parts = {part.name: part for part in model.geometries}
     found: list[Touch] = []
     for pair in model.pairs:
@@ -260,15 +262,15 @@ def contact_forces(
 
         f_n = k (depth - h u_n)_+ (1 - d u_n)_+        f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
 
-    u is the velocity of the point at the end of the step, f0 its normal force at the beginning, k, d and mu
-    its stiffness, dissipation and friction (those of the model, or given as contact_stiffness and so on), and
-    v_s = `creep`. The new velocities make one convex function least:
+    u is the velocity of the point at the end of the step and f0 its normal force at the beginning; k, d and
+    mu are its stiffness, dissipation and friction (the model's own, or given as contact_stiffness and so on),
+    and v_s = `creep`. The new velocities minimise one convex function:
 
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
-    with v* the velocities without contact, N' = -f_n, and P for what acts at the joints: damping, springs,
-    servos, dry friction, stops. Arguments as for `kt.step`, which makes this step. Zero where nothing
-    touches.
+    with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
+    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments. Forces are zero where
+    nothing touches.
 
     Reference: Castro and others (2023).
     """

@@ -1,7 +1,7 @@
-"""Simulations of states that are on a GPU: the whole run happens there, and its records stay there.
+"""Simulation of states on a GPU: the whole run happens there, and its records stay there.
 
-Each thread makes the steps of one state, which stays in its registers; a launch makes many records, and the
-next one goes on from the last of them. The bits are those of the same run on the CPU.
+Each thread advances one state, which stays in its registers. A launch makes many records, and the next
+launch continues from the last of them. Results have the same bits as on the CPU.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from kinetree.motion.trajectory import Failure, Trajectory
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
 
-PIECE = 64  # records of one launch, at most
+PIECE = 64  # records per launch, at most
 
 
 class DeviceTrajectory:
-    """States over time on a GPU: `t` (T+1,) on the host, `q` (..., T+1, nq), `v` (..., T+1, nv) there.
+    """States over time on a GPU: `t` (T+1,) on the host, `q` (..., T+1, nq), `v` (..., T+1, nv) on the
+    device.
 
     A state that fails is NaN from then on. Functions of a model take `q` and `v` as they are; `numpy()`
-    brings everything to the host, as a `Trajectory`.
+    copies everything to the host, as a `Trajectory`.
 
     Attributes:
         model: the robot.
         t: times of the records, s.
-        q, v: positions and velocities, as the library of the initial states has arrays.
-        shown: what the controls gave from each record on, by the number of the control and a name, (..., T+1,
-            ...): "control0_tau" and others.
-        acting: what else acted.
-        settings: how it was made.
+        q, v: positions and velocities, as arrays of the library that the initial states came from.
+        shown: outputs of the controls from each record on, (..., T+1, ...), named by the number of the
+            control and the output: "control0_tau" and so on.
+        acting: all other inputs of the run.
+        settings: how the run was made.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class DeviceTrajectory:
 
     @cached_property
     def failed(self) -> tuple[Failure, ...]:
-        """The states that could not go on; looks at all records, on the host."""
+        """The states that failed; this copies all records to the host."""
         return self.numpy().failed
 
     def numpy(self) -> Trajectory:
@@ -99,10 +100,10 @@ class DeviceTrajectory:
 
 
 def to_host(array: Any) -> np.ndarray:
-    """An array of any library on the host."""
+    """An array of any library, on the host."""
     if isinstance(array, np.ndarray):
         return array
-    for name in ("numpy", "get"):  # ours, and CuPy's
+    for name in ("numpy", "get"):  # our own arrays, and CuPy's
         if hasattr(array, name) and arrays_of.library_of(array) != "torch":
             return getattr(array, name)()
     return array.cpu().numpy() if hasattr(array, "cpu") else np.asarray(array)
@@ -117,7 +118,7 @@ class Slab:
         self.pointer = View.of(self.array).pointer
 
     def part(self, first: int, count: int | None) -> View:
-        """Some records; one of them, without an axis, if `count` is None."""
+        """Some records; a single one, without the axis of records, if `count` is None."""
         width = prod(self.core)
         inner = [prod(self.core[k + 1 :]) for k in range(len(self.core))]
         outer = [self.rows * width * prod(self.batch[k + 1 :]) for k in range(len(self.batch))]
@@ -127,7 +128,7 @@ class Slab:
         return View(place, (*self.batch, *shape, *self.core), (*outer, *middle, *inner), kind)
 
     def copy(self, source: View, first: int, run: DeviceRun) -> None:
-        """Fill one record of all states from an array (..., core) whose states stand at equal distances."""
+        """Fill one record of all states from an array (..., core) with equally spaced states."""
         state, element = source.state(len(self.core), self.batch, "simulate: the initial state")
         width = prod(self.core) * self.dtype.itemsize
         if element != 1 or (state == 0 and prod(self.batch) > 1):
@@ -169,7 +170,7 @@ class DeviceRun:
         self.watched = bool(settings["limits"] and acting.drives and effort_limits(model))
         self.timed = any(a.name == "t" for f in acting.functions for a in f.own_inputs)
         self.start = [View.of(arrays_of.readable(x, self.stream)) for x in (q, v)]
-        self.held: list[Any] = []  # what must live until the device is done
+        self.held: list[Any] = []  # kept alive until the device is done
         self.constant = {name: self._there(name, x) for name, x in acting.constant.items()}
         self.series = {name: self._there(name, x) for name, x in acting.series.items()}
         shapes = [x.shape[:-1] for x in self.start]
@@ -183,7 +184,7 @@ class DeviceRun:
             ) from None
 
     def _there(self, name: str, value: Any) -> View:
-        """What acts, on the device: arrays for all states alike may come from the host."""
+        """An input on the device; arrays may come from the host."""
         if is_on_device(value):
             found = arrays_of.readable(value, self.stream)
             view = View.of(found)
@@ -211,12 +212,12 @@ class DeviceRun:
             function = rollout(functions, count, self.record, self.watched, True)
             memory = self._piece(function, slabs, memory, times, first, count)
             first += count
-        for name, slab in slabs.items():  # nothing acts from the last record on: say what acted before
+        for name, slab in slabs.items():  # nothing acts after the last record: repeat what acted before it
             if name.startswith("control"):
                 slab.copy(slab.part(records - 1, None), records, self)
             elif name == SATURATED:
                 slab.copy(self._there(name, np.zeros((*self.batch, *slab.core))), records, self)
-        cuda_kernels.wait(self.where, self.stream)  # what is held here is used until then
+        cuda_kernels.wait(self.where, self.stream)  # what `held` keeps alive is in use until then
         arrays = {n: arrays_of.handed_over(self.library, slab.array) for n, slab in slabs.items()}
         t = self.t0 + self.dt * (self.record * np.arange(records + 1))
         q, v = arrays.pop("q"), arrays.pop("v")
@@ -231,7 +232,7 @@ class DeviceRun:
         first: int,
         count: int,
     ) -> dict[str, View]:
-        """Make some records, from record `first` on; what the controls remember then."""
+        """Make some records, starting at record `first`; returns the memory of the controls afterwards."""
         given = self.constant | memory | {name: slabs[name].part(first, None) for name in ("q", "v")}
         given["dt"] = self.length
         row, n = first * self.record, count * self.record
@@ -281,7 +282,7 @@ def _rows(series: View, core: int, first: int, count: int, dtype: np.dtype) -> V
 
 
 def pieces(records: int) -> list[int]:
-    """How many records each launch makes: one number, if there is a good one, so that one kernel does."""
+    """The number of records of each launch; all equal where possible, so that one kernel serves them all."""
     good = max(k for k in range(1, min(records, PIECE) + 1) if records % k == 0)
     if 4 * good >= min(records, PIECE):
         return [good] * (records // good)

@@ -1,4 +1,4 @@
-"""Events: zeros of functions of time and state, found during a run."""
+"""Events: zeros of functions of time and state, located during a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 class Hit(NamedTuple):
-    """A change of sign of an event function in one step of one state."""
+    """A sign change of an event function within one step of one state."""
 
     number: int
     state: tuple[int, ...]
@@ -57,12 +57,12 @@ class Events:
         times = np.broadcast_to(t, q.shape[:-1])
         found = np.full(q.shape[:-1], np.nan)
         for k in np.ndindex(found.shape):
-            if np.isfinite(q[k]).all():  # states that have stopped are not asked
+            if np.isfinite(q[k]).all():  # stopped states are skipped
                 found[k] = float(function(float(times[k]), q[k], v[k]))
         return found
 
     def between(self, times: Array, q: Array, v: Array, Q: Array, V: Array, alive: Array) -> list[Hit]:
-        """The changes of sign between a state and those that follow it, in the order of time."""
+        """The sign changes between a state and its successors, in the order of time."""
         all_q = np.concatenate([np.broadcast_to(q, Q.shape[:-2] + q.shape[-1:])[..., None, :], Q], -2)
         all_v = np.concatenate([np.broadcast_to(v, V.shape[:-2] + v.shape[-1:])[..., None, :], V], -2)
         hits = []
@@ -77,7 +77,7 @@ class Events:
         return sorted(hits, key=lambda hit: (hit.row, hit.state))
 
     def located(self, hit: Hit, run: Run, memory: dict[str, Array], start: int) -> Event:
-        """The event itself: where within the step the function is zero, by steps of other lengths."""
+        """The event itself: the zero within the step is located by steps of other lengths."""
         single, memory = alone(run, hit.state, memory)
         q, v = hit.q, hit.v
         for k in range(start, start + hit.row):
@@ -98,14 +98,13 @@ class Events:
 
 
 def crossing(before: Any, after: Any, direction: float) -> Any:
-    """Whether a function changes its sign, in the wanted direction."""
+    """Whether a function changes sign in the wanted direction."""
     rising, falling = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
     return rising if direction > 0 else falling if direction < 0 else rising | falling
 
 
 def zero(function: Callable[[float], float], before: float) -> float:
-    """Where between 0 and 1 a function changes its sign, by false position (Illinois); `before` is its value
-    at 0."""
+    """Where in [0, 1] a function changes sign, by false position (Illinois); `before` is its value at 0."""
     a, fa, b, fb = 0.0, before, 1.0, function(1.0)
     for _ in range(100):
         if fb == 0.0 or b - a < 4e-16:

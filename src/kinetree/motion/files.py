@@ -93,7 +93,7 @@ def _facts(run: Trajectory) -> str:
 
 
 def _plain_settings(run: Trajectory) -> dict[str, Any]:
-    """How a run was made, as JSON knows it."""
+    """The settings of a run, as JSON."""
     ground = ground_entry(run.ground) if run.ground else False
     return run.settings | {"constraints": [c.to_dict() for c in run.constraints], "ground": ground}
 
@@ -159,8 +159,7 @@ def _from_npz(path: Path) -> Trajectory:
 
 
 def columns(run: Trajectory) -> dict[str, np.ndarray]:
-    """The table: batch indices, time, and every number of q, v, tau, f_ext and what else was recorded, by
-    name."""
+    """The table: batch indices, time, and every number of q, v, tau, f_ext and the other records, by name."""
     shape = run.shape
     found: dict[str, np.ndarray] = {}
     for axis, index in enumerate(np.indices(shape)[:-1]):
@@ -181,7 +180,7 @@ def columns(run: Trajectory) -> dict[str, np.ndarray]:
 
 
 def coordinate_names(model: Model) -> dict[str, list[str]]:
-    """A name for each position and each velocity: that of the joint, with a number where it has several."""
+    """A name for each position and velocity: that of the joint, numbered where it has several."""
     found: dict[str, list[str]] = {"q": [], "v": []}
     dependent = {velocity for loop in model.loops for velocity in loop.dependent}
     for body in model.bodies:
@@ -291,7 +290,7 @@ def to_xarray(run: Trajectory) -> Any:
 
 
 def _needed(name: str) -> Any:
-    """A package that is not part of kinetree."""
+    """An optional package."""
     try:
         return importlib.import_module(name)
     except ImportError:

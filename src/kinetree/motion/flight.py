@@ -1,10 +1,9 @@
-"""The flight of a floating base over a step: it turns about its centre of mass, which moves in fixed axes.
+"""Floating bases over a step: the body turns about its centre of mass, which moves in fixed axes.
 
-A free joint's velocity is given in axes that turn with the body, about a point that is not its centre. Summed
-up as they are, its accelerations feed energy to a body that tumbles. So its inertial forces are taken at the
-end
-of the step, and its velocity and position are advanced in axes that stand still: then a free body never gains
-energy, and its centre of mass flies straight on.
+The velocity of a free joint is given in axes that turn with the body, about a point other than its centre of
+mass. Integrated directly, its accelerations feed energy into a tumbling body. So its inertial forces are
+taken at the end of the step, and its velocity and position are advanced in fixed axes: a free body then never
+gains energy, and its centre of mass moves in a straight line.
 """
 
 from __future__ import annotations
@@ -31,16 +30,17 @@ Array = np.ndarray
 
 
 def floating(model: Model) -> Iterator[tuple[int, Body]]:
-    """The bodies on free joints, by number, that no loop ties to others."""
+    """The bodies on free joints that are not part of a loop, with their numbers."""
     for i, body in enumerate(model.bodies, 1):
         if body.joint.is_free and model.nodes[model.location(i)[0]].closing is None:
             yield i, body
 
 
 def gyroscopic_difference(model: Model, v: Array, h: Any) -> Any:
-    """The generalised force (nv,) that turns explicit inertial forces of floating bases into implicit ones.
+    """The generalised force (nv,) that turns the explicit inertial forces of floating bases into implicit
+    ones.
 
-    Of each body on a free joint in the world, together with what is fixed to it. 0 if there is none.
+    For each body on a free joint to the world, together with everything fixed to it. 0 if there is none.
     """
     total: Any = 0.0
     for i, body in floating(model):
@@ -55,7 +55,7 @@ def gyroscopic_difference(model: Model, v: Array, h: Any) -> Any:
 
 
 def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array, Array]:
-    """The state after a step with the acceleration `a`: v+ = v + h a, q+ = q (+) h v+; free joints fly."""
+    """The state after a step with acceleration a: v+ = v + h a, q+ = q (+) h v+; free joints: `flown`."""
     v_next = v + h * a
     q_next = model.integrate(q, h * v_next)
     for i, body in floating(model):
@@ -66,7 +66,7 @@ def advanced(model: Model, q: Array, v: Array, a: Array, h: Any) -> tuple[Array,
 
 
 def steady(model: Model, v: Array) -> Array:
-    """Accelerations (nv,) with which the origins of floating bases keep their velocities in fixed axes."""
+    """The accelerations (nv,) for which the origins of floating bases keep their velocities in fixed axes."""
     a = np.zeros(model.nv, np.result_type(v, float))
     for _, body in floating(model):
         place = model.coordinate_index(body.joint_name)
@@ -83,8 +83,8 @@ def flown(
     With c the new velocity of the origin in the old axes, E = exp(h w+), r from the origin to the centre of
     mass:
 
-        c = u + h (u' + w x u)        R+ = R E        u+ = E^T c        p+ + R+ r = p + R r + h R (c + E (w+ x
-        r))
+        c = u + h (u' + w x u)        R+ = R E        u+ = E^T c
+        p+ + R+ r = p + R r + h R (c + E (w+ x r))
     """
     w, u = tuple(v[:3]), tuple(v[3:])
     turning = vec.add(w, vec.scale(tuple(a[:3]), h))  # type: ignore[arg-type]
@@ -100,17 +100,17 @@ def flown(
 
 
 def center(inertia: Inertia) -> tuple:
-    """The centre of mass; the origin of what has no mass."""
+    """The centre of mass; the origin if there is no mass."""
     return vec.scale(inertia.first_moment, 1 / ops.where(ops.less(0.0, inertia.mass), inertia.mass, 1.0))
 
 
 def _difference(a: tuple, b: tuple) -> list[Any]:
-    """The components of one [moment; force] less another."""
+    """The difference of two wrenches [moment; force], by components."""
     return [x - y for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True)]
 
 
 def _rigid(model: Model, i: int) -> Inertia:
-    """The inertia of a body and of all that is fixed to it."""
+    """The inertia of a body and everything fixed to it."""
     total = model.bodies[i - 1].inertia
     for child in model.children(i):
         body = model.bodies[child - 1]
@@ -121,18 +121,18 @@ def _rigid(model: Model, i: int) -> Inertia:
 
 
 def _explicit(inertia: Inertia, w: tuple) -> tuple:
-    """The moment and force that keep w for an instant: w x J w and w x (w x h), about the origin."""
+    """The moment and force that hold w constant for an instant: w x J w and w x (w x h), about the origin."""
     moment = vec.cross(w, vec.sym_vec(inertia.second, w))
     return moment, vec.cross(w, vec.cross(w, inertia.first_moment))
 
 
 def _implicit(inertia: Inertia, w: tuple, h: Any) -> tuple:
-    """The moment and force whose lack makes the body fly freely for a step.
+    """The moment and force that, when left out, let the body move freely over a step.
 
         I x = moment about the centre of mass,  (I + h (w~ I - (I w)~)) x = w x I w,  w' = w - h x
 
-    one Newton step on I (w' - w) + h w' x I w' = 0; and m w' x (exp(h w') - 1) r / h, with r to the centre of
-    mass, by which its velocity stays the same.
+    This is one Newton step on I (w' - w) + h w' x I w' = 0. The force m w' x (exp(h w') - 1) r / h, with r to
+    the centre of mass, keeps the velocity of the centre of mass constant.
     """
     r = center(inertia)
     I = vec.sym_matrix(_about_center(inertia, r))
@@ -159,7 +159,7 @@ def _about_center(inertia: Inertia, r: tuple) -> Any:
 
 
 def _solved(A: Any, b: tuple) -> tuple:
-    """A^-1 b by cofactors; 0 for a matrix without a size, a body without extent."""
+    """A^-1 b by cofactors; 0 for a zero matrix, a body without extent."""
     rows = (vec.cross(A[1], A[2]), vec.cross(A[2], A[0]), vec.cross(A[0], A[1]))
     determinant = vec.dot(A[0], rows[0])
     size = ops.abs(A[0][0]) + ops.abs(A[1][1]) + ops.abs(A[2][2])

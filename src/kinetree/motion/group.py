@@ -1,11 +1,11 @@
-"""Velocities and momenta on the group of positions: what changes from a position to one nearby.
+"""Velocities and momenta on the group of positions.
 
-Positions of joints that turn freely form a group. With z = ad_u = [u, .] by the brackets of the joint
-(`Joint.brackets`), a curve q exp(u(t)) from q has the velocity v where
+Positions of joints that turn freely form a group. With z = ad_u = [u, .] from the brackets of the joint
+(`Joint.brackets`), a curve q exp(u(t)) through q has the velocity v if
 
     u' = dexp^-1(v) = z / (1 - e^-z) v = v + z v / 2 + z^2 v / 12 - z^4 v / 720 + z^6 v / 30240 - ...
 
-Where velocities are the rates of coordinates, u' = v. The series are cut: `terms` says after which.
+Where velocities are the rates of coordinates, u' = v. The series are truncated; `terms` sets the length.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ Brackets = tuple[tuple[tuple[Any, ...], ...], ...]
 
 
 HALF = 1 / 2
-EVEN = (1 / 12, -1 / 720, 1 / 30240)  # of z / (1 - e^-z), of z^2, z^4, z^6; of z it is 1/2
-TANH = (1 / 4, -1 / 192, 1 / 7680)  # of tanh(z / 4), of z, z^3, z^5
+EVEN = (1 / 12, -1 / 720, 1 / 30240)  # coefficients of z^2, z^4, z^6 in z / (1 - e^-z); that of z is 1/2
+TANH = (1 / 4, -1 / 192, 1 / 7680)  # coefficients of z, z^3, z^5 in tanh(z / 4)
 
 
 def rates(model: Model, u: Array, v: Array, terms: int) -> Array:
-    """u' of the increments u that lead from a position to one that moves with the velocity v."""
+    """u' of the increments u from a position to one that moves with the velocity v."""
     return _by_joint(model, u, v, lambda c, u, v: _inverse(c, u, v, _bracket, terms))
 
 
 def momenta(model: Model, u: Array, p: Array) -> Array:
-    """The momentum that increments feel if velocities feel p: p . rates(u, x) = momenta(u, p) . x."""
+    """The momentum conjugate to increments, given the momentum p: p . rates(u, x) = momenta(u, p) . x."""
     return _by_joint(model, u, p, lambda c, u, p: _inverse(c, u, p, _cobracket, 3))
 
 
 def shares(model: Model, u: Array, f: Array) -> Array:
-    """Twice the force at the end of an increment u that does the work of f in its middle.
+    """Twice the force at the end of an increment u that does the same work as f at its middle.
 
     (1 + tanh(z / 4))^T f: while the end moves by x, the middle moves by half of (1 + tanh(z / 4)) x.
     """
@@ -59,7 +59,7 @@ def shares(model: Model, u: Array, f: Array) -> Array:
 
 
 def coadjoint(model: Model, v: Array, p: Array) -> Array:
-    """ad_v^T p, the rate of the momentum p in axes that turn with the velocity v: p . [v, x] for each x."""
+    """ad_v^T p, the rate of the momentum p in axes that turn with the velocity v: p . [v, x] for every x."""
     zero = np.zeros(model.nv)
     return _by_joint(model, v, p, _cobracket, zero)
 
@@ -79,13 +79,13 @@ class Exponential(NamedTuple):
         return _called(moved, self.model.integrate, self.model, self.q, u)
 
     def rates(self, u: Any, at: Array, v: Array) -> Array:
-        """u' where the position is `at` and the velocity v; u is None at q itself."""
+        """u' at the position `at` with velocity v; u is None at q itself."""
         return v if u is None else rates(self.model, u, v, self.terms)
 
 
 class Ambient(NamedTuple):
-    """Positions around q as differences of the numbers in q (nq,), put back to where quaternions have unit
-    length and loops are closed: for joints of which a loop leaves some quasi-velocities free, and others not.
+    """Positions around q as differences of the numbers in q (nq,), projected back to unit quaternions and
+    closed loops: for joints of which a loop leaves some quasi-velocities free and fixes others.
     """
 
     model: Model
@@ -122,20 +122,20 @@ def changing(model: Model, q: Array, v: Array) -> Array:
 
 
 def _called(compiled: Any, plain: Callable[..., Array], model: Model, *arrays: Array) -> Array:
-    """One of two ways to the same: compiled where loops make plain Python slow, and numbers are known."""
+    """The compiled version if loops make plain Python slow and inputs are numbers; else the plain one."""
     known = all(x.dtype.kind == "f" for x in arrays)
     return compiled(model, *arrays) if model.loops and known else plain(*arrays)
 
 
 def chart(model: Model, q: Array, terms: int) -> Exponential | Ambient:
-    """Coordinates around a position in which a method of Runge and Kutta keeps its order."""
+    """Coordinates around a position in which a Runge-Kutta method keeps its order."""
     if _is_whole(model):
         return Exponential(model, q, terms)
-    return Ambient(model, spanning.spanned(model, q).q, terms)  # closed: what q leaves open does not travel
+    return Ambient(model, spanning.spanned(model, q).q, terms)  # closed: a gap of q must not travel
 
 
 def spanned(model: Model, q: Array) -> Span:
-    """A model whose velocities are those of a group: itself, or its tree if a loop splits a joint's."""
+    """A model whose velocities form a group: the model, or its open tree if a loop splits a joint's."""
     return Span(model, q, None) if _is_whole(model) else spanning.spanned(model, q)
 
 
@@ -146,7 +146,7 @@ def _is_whole(model: Model) -> bool:
 def _by_joint(
     model: Model, u: Array, x: Array, rule: Callable[..., list], rest: Array | None = None
 ) -> Array:
-    """A rule for the joints that have brackets; the others keep their part of `x`, or take that of `rest`."""
+    """Apply a rule to the joints with brackets; the others keep their part of `x`, or take that of `rest`."""
     result = np.array(x if rest is None else rest, dtype=np.result_type(u, x))
     for constants, place in _turning(model):
         found = rule(constants, [u[k] for k in place], [x[k] for k in place])
@@ -163,7 +163,7 @@ def _turning(model: Model) -> Iterator[tuple[Brackets, range]]:
 
 
 def _inverse(c: Brackets, u: list, v: list, bracket: Callable[..., list], terms: int) -> list:
-    """v + z v / 2 + z^2 v / 12 - ..., with so many even powers."""
+    """v + z v / 2 + z^2 v / 12 - ..., with `terms` even powers."""
     power = bracket(c, u, v)
     total = [a + HALF * b for a, b in zip(v, power, strict=True)]
     for k, weight in enumerate(EVEN[:terms]):
@@ -173,7 +173,7 @@ def _inverse(c: Brackets, u: list, v: list, bracket: Callable[..., list], terms:
 
 
 def _bracket(c: Brackets, u: list, v: list) -> list:
-    """[u, v], from the constants of the joint."""
+    """[u, v], from the structure constants of the joint."""
     n = len(u)
     result: list[Any] = [0] * n
     for j in range(n):
@@ -185,7 +185,7 @@ def _bracket(c: Brackets, u: list, v: list) -> list:
 
 
 def _cobracket(c: Brackets, u: list, p: list) -> list:
-    """The transpose of the bracket with u: p . [u, x] for each x."""
+    """The transpose of the bracket with u: p . [u, x] for every x."""
     n = len(u)
     result: list[Any] = [0] * n
     for j in range(n):

@@ -1,4 +1,4 @@
-"""A trajectory in a notebook: what it is, and a small curve for each velocity, drawn without a package."""
+"""A trajectory in a notebook: a summary and a small curve for each velocity, without a plotting package."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kinetree.motion.files import coordinate_names
 if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
 
-ROWS = 30  # coordinates that are shown
+ROWS = 30  # coordinates shown at most
 WIDTH, HEIGHT, POINTS = 220, 28, 200
 
 
 def html_of(run: Trajectory) -> str:
-    """The summary, then a curve with its range for each velocity and the energy, of the first state."""
+    """The summary, then a curve with its range for each velocity and for the energy, of the first state."""
     state = run[(0,) * len(run.batch)] if run.batch else run
     names = coordinate_names(run.model)["v"]
     rows = [("energy, J", state.energy)] + [(f"velocity of {n}", x) for n, x in zip(names, state.v.T)]
@@ -36,7 +36,7 @@ def html_of(run: Trajectory) -> str:
 
 
 def curve(values: np.ndarray) -> str:
-    """A small line of the values, as SVG."""
+    """A small line plot of the values, as SVG."""
     shown = values[np.unique(np.linspace(0, len(values) - 1, POINTS).astype(int))]
     shown = shown[np.isfinite(shown)]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)

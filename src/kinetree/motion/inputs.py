@@ -1,4 +1,4 @@
-"""What a caller hands to `simulate`: states, and what acts on them, checked once."""
+"""The inputs of `simulate`, checked once: states, and what acts on them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Callback = Callable[[float, Array, Array], Any]
 
 @dataclass
 class Acting:
-    """Everything that acts during a run, by how it is known."""
+    """Everything that acts during a run, sorted by how it is given."""
 
     constant: dict[str, Array] = field(default_factory=dict)  # one value (..., core) for the whole run
-    series: dict[str, Array] = field(default_factory=dict)  # (..., steps, core), a value for each step
-    functions: list[Function] = field(default_factory=list)  # run inside the loop
-    callbacks: dict[str, Callback] = field(default_factory=dict)  # run by Python, step by step
+    series: dict[str, Array] = field(default_factory=dict)  # (..., steps, core), one value per step
+    functions: list[Function] = field(default_factory=list)  # compiled into the loop
+    callbacks: dict[str, Callback] = field(default_factory=dict)  # called from Python at every step
 
     def batches(self, model: Model) -> list[tuple[int, ...]]:
         """The batch axes of all arrays."""
@@ -36,12 +36,12 @@ class Acting:
 
     @property
     def restarts(self) -> bool:
-        """True if a control says when states start again."""
+        """True if a control can restart states."""
         return any(a.name == RESTART[0] for function in self.functions for a in function.outputs)
 
     @property
     def drives(self) -> bool:
-        """True if a control gives tau, or there is a servo."""
+        """True if a control gives tau or there is a servo."""
         given = {a.name for function in self.functions for a in function.outputs}
         given |= {*self.constant, *self.series, *self.callbacks}
         return not given.isdisjoint(("tau", "kp", "kd"))
@@ -60,9 +60,10 @@ CORES = {a.name: len(a.shape) for a in step.inputs if a.name in (*ACTIONS, *CONT
 
 
 def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Array] | None = None) -> Acting:
-    """Sort what acts: numbers, functions of a model, Python functions. `given` is by name; None is absent.
+    """Sort the inputs: numbers, functions of a model, Python functions. `given` is by name; None means
+    absent.
 
-    `state` (q, v) is where controllers begin that remember something.
+    `state` (q, v) is where controllers with memory start.
     """
     acting = Acting()
     for name, values in given.items():
@@ -90,14 +91,14 @@ def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Ar
 
 
 def _several(value: Any) -> list[Any]:
-    """The parts of what acts: a list of which some are functions, or one value; none for None."""
+    """The parts of an input: a list if some of it are functions, else one value; none for None."""
     if isinstance(value, (list, tuple)) and any(callable(part) for part in value):
         return list(value)
     return [] if value is None else [value]
 
 
 def _add_function(acting: Acting, model: Model, name: str, function: Function, keywords: dict) -> None:
-    """A function of a model that runs inside the loop, with what it takes besides t, q and v."""
+    """Add a function of a model that runs inside the loop, with its inputs besides t, q and v."""
     number = len(acting.functions)
     gives = [a.name for a in function.outputs]
     said = "control" if name == "tau" else name
@@ -139,7 +140,7 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
 
 
 def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any) -> None:
-    """An array: constant, or with an axis for the steps before the core."""
+    """Add an array: constant, or with an axis of steps before the core axes."""
     said = "control" if name == "tau" else name
     core = next((a.sizes(model) for a in step.inputs if a.name == name), (6,))
     array = _finite(said, value)
@@ -158,7 +159,7 @@ def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any
 
 def _finite(name: str, value: Any) -> Array:
     if is_on_device(value):
-        return value  # looked at there: what is not finite makes its state NaN
+        return value  # not checked here: a value that is not finite makes its state NaN
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
@@ -189,7 +190,7 @@ def read_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array]:
 
 
 def whole_steps(duration: Any, dt: Any, record: Any) -> tuple[int, float]:
-    """How many steps a run has; the length of a step."""
+    """The number of steps of a run, and the length of a step."""
     for name, value in (("duration", duration), ("dt", dt)):
         if not isinstance(value, (int, float, np.floating, np.integer)) or not 0 < value < np.inf:
             raise ArgumentError(f"simulate: {name} must be a positive number of seconds, got {value!r}")

@@ -1,12 +1,12 @@
-"""What acts at the joints themselves: damping, friction, springs, servos and stops.
+"""Forces at the joints: damping, friction, springs, servos and stops.
 
-A time step that is implicit takes them as forces that fall with the velocity at its end,
+An implicit time step takes them as forces that decrease with the velocity at the end of the step,
 
     tau(v+) = offset - slope v+        v+ = v + h a
 
-one slope for each velocity, so that they become inertia on the diagonal: (M + h slope) a = ... An explicit
-one takes them as they are now. The velocities are those of all joints, u = G v where loops make some depend
-on others: (M + h G^T slope G) a = ...
+with one slope for each velocity, so that they add to the diagonal of the inertia: (M + h slope) a = ... An
+explicit step takes them as they are now. The velocities are those of all joints, u = G v if loops make some
+depend on others: (M + h G^T slope G) a = ...
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kinetree.sweep.bounds import inertia_bounds
 
 Array = np.ndarray
 
-SMOOTHING = 1e-3  # rad/s or m/s: where friction changes its sign in explicit steps
-STOP = 10.0  # stiffness of a joint's stop, in units of (the inertia that it can feel) / (step length)^2
-LEAVING = 1.0  # rad/s or m/s: the most with which a stop pushes back a joint that is beyond it
+SMOOTHING = 1e-3  # rad/s or m/s: smoothing of the sign change of friction in explicit steps
+STOP = 10.0  # stiffness of a stop, in units of (the inertia that it can feel) / (step length)^2
+LEAVING = 1.0  # rad/s or m/s: the highest speed at which a stop pushes back a joint that is beyond it
 
 
 class Servo(NamedTuple):
@@ -45,21 +45,21 @@ class Servo(NamedTuple):
 
     @staticmethod
     def among(acting: Mapping[str, Any]) -> Servo:
-        """The servo that is among what acts, by name."""
+        """The servo among the inputs of a step, by name."""
         return Servo(*(acting.get(name) for name in Servo._fields))
 
 
 def effort_limits(model: Model) -> dict[int, Any]:
     """The effort limits of the drives, by coordinate.
 
-    0 is what programs write into a file that know no limit: it does not count.
+    A limit of 0 is ignored: programs that know no limit write 0 into their files.
     """
     efforts = enumerate(model.limits.effort)
     return {k: x for k, x in efforts if not ops.is_literal(x) or 0 < x < np.inf}
 
 
 def within_efforts(model: Model, tau: Array) -> tuple[Array, Array]:
-    """Generalised forces (..., nv) cut off at the effort limits, and 1 for each that is, else 0.
+    """Generalised forces (..., nv) clipped to the effort limits, and 1 for each that was clipped, else 0.
 
     NaN stays NaN.
     """
@@ -74,25 +74,25 @@ def within_efforts(model: Model, tau: Array) -> tuple[Array, Array]:
 
 @function("q, efforts(nu) -> tau")
 def loop_force(model: Model, q: Array, efforts: Array, *, limits: bool = True) -> Array:
-    """The generalised forces that forces at all joints amount to, those included that loops make dependent.
+    """The generalised forces of forces at all joints, including those that loops make dependent.
 
         tau = G^T efforts
 
-    So a motor may drive any joint of a loop. `efforts` in the order of `model.spanning_tree`; `limits`: each
-    is cut off at the effort limit of its joint. Cost as for `loop_matrix`.
+    So a motor may drive any joint of a loop. `efforts` are in the order of `model.spanning_tree`. With
+    `limits`, each is clipped to the effort limit of its joint. Cost as for `loop_matrix`.
     """
     span = spanned(model, q)
     return span.force(within_efforts(span.tree, efforts)[0] if limits else efforts)
 
 
 class Bounded(NamedTuple):
-    """A force offset - slope u along the velocity u of a joint, within bounds (None: there is none); or, as
-    at a stop, what of it is beyond them.
+    """A force offset - slope u along the velocity u of a joint, clipped to bounds (None: unbounded); or, for
+    a stop (`beyond`), the part of it outside the bounds.
 
-    It falls with u: a term of a convex minimum.
+    It decreases with u, so it is a term of a convex minimisation.
     """
 
-    place: int  # among the velocities of all joints
+    place: int  # index among the velocities of all joints
     offset: Any
     slope: Any
     low: Any
@@ -101,17 +101,18 @@ class Bounded(NamedTuple):
 
     @property
     def kind(self) -> Bounds:
-        """What is known of it without numbers."""
+        """The structure, known without numbers."""
         return self.place, self.low is not None, self.high is not None, self.beyond
 
     @property
     def numbers(self) -> list[Any]:
-        """The others, 0 for a bound that there is not."""
+        """The numbers; 0 for a missing bound."""
         return [self.offset, self.slope, *(0.0 if x is None else x for x in (self.low, self.high))]
 
     def line(self, u: Any) -> tuple[Any, Any]:
-        """Offset and slope of the line that it follows at u; a stop acts also where its joint is beyond it,
-        whatever u."""
+        """Offset and slope of the line that the force follows at u; a stop also acts while its joint is
+        beyond it, whatever u.
+        """
         offset: Any = 0.0 if self.beyond else self.offset
         slope: Any = 0.0 if self.beyond else self.slope
         for bound, side in ((self.low, 1.0), (self.high, -1.0)):
@@ -125,10 +126,10 @@ class Bounded(NamedTuple):
 
 
 class JointForces(NamedTuple):
-    """What acts at all joints at the end of a step: offset - slope u, and what is cut off at bounds."""
+    """The forces at all joints at the end of a step: offset - slope u, plus forces with bounds."""
 
     span: Span
-    tau: Array  # what acts besides, whatever the velocities: generalised forces
+    tau: Array  # generalised forces that do not depend on the velocities
     offset: Array
     slope: Array
     bounded: tuple[Bounded, ...] = ()
@@ -140,8 +141,9 @@ class JointForces(NamedTuple):
         return flat and not self.bounded
 
     def straightened(self, v: Array, kept: Collection[int] | None = None) -> JointForces:
-        """The same, with the line that each force with bounds follows at the velocities of the model; stops
-        along velocities in `kept`, and drives, stay as they are if it is given."""
+        """The same forces, each bounded one replaced by the line it follows at the velocities v of the model.
+        If `kept` is given, stops along the velocities in it, and all drives, stay as they are.
+        """
         u, offset, slope = self.span.velocities(v), self.offset.copy(), self.slope.copy()
         left = []
         for part in self.bounded:
@@ -159,10 +161,10 @@ def joint_forces(
 ) -> JointForces:  # fmt: skip
     """The forces at all joints at the end of a step of length h.
 
-    Springs and gains act on the position at the end of the step, q + h v+. Friction is lagged: the force
-    f v / sqrt(v^2 + s^2) with the denominator from the beginning of the step opposes every motion and never
-    more than stops it; not if `rubs` is false. With `limits` a drive gives no more than its effort limit, its
-    servo and `tau` together, and a stop pushes back a joint that would be beyond it.
+    Springs and servo gains act on the position at the end of the step, q + h v+. Friction is lagged: the
+    force f v / sqrt(v^2 + s^2), with the denominator from the beginning of the step, opposes motion and never
+    reverses it; `rubs=False` leaves it out. With `limits`, a drive (servo plus `tau`) gives no more than its
+    effort limit, and a stop pushes back a joint that would pass it.
     """
     span = spanned(model, q)
     tree, q, v = span.tree, span.q, span.velocities(v)
@@ -207,7 +209,7 @@ def _spring(tree: Model, q: Array, rest: Any, k: Any, h: Any, offset: Array, slo
 
 
 def _stops(tree: Model, q: Array, h: Any) -> Iterator[Bounded]:
-    """Springs that are all but rigid over one step, and only push; from beyond a joint comes slowly."""
+    """Stops as one-sided springs, almost rigid over one step; a joint beyond its limit returns slowly."""
     limits, inertia = tree.limits, inertia_bounds(tree)
     places, _ = tree.coordinate_places
     for i, k in zip(places["q"], places["v"], strict=True):
@@ -225,7 +227,7 @@ def _stops(tree: Model, q: Array, h: Any) -> Iterator[Bounded]:
 
 
 def carrying(model: Model, bodies: Iterable[int], joints: Iterable[int]) -> set[int]:
-    """The velocities of all joints between some bodies, or velocities of joints, and the root."""
+    """The velocities of all joints on the paths from some bodies, or from some joints, to the root."""
     found: set[int] = set()
     nodes = {model.location(body)[0] for body in bodies if body}
     wanted = set(joints)
@@ -240,8 +242,9 @@ def carrying(model: Model, bodies: Iterable[int], joints: Iterable[int]) -> set[
 def explicit(
     model: Model, q: Array, v: Array, tau: Array, servo: Servo, passive: bool, limits: bool
 ) -> Array:
-    """The generalised forces at the joints as they are now: `tau` and a servo within the effort limits, and
-    passive forces; without stops."""
+    """The generalised forces at the joints as they are now: `tau` and servo within the effort limits, plus
+    passive forces; no stops.
+    """
     tree, total = model.spanning_tree, driven(model, q, v, tau, servo)
     total = within_efforts(model, total)[0] if limits else total
     if passive and (np.any(tree.damping) or np.any(tree.friction) or np.any(tree.stiffness)):
@@ -250,7 +253,7 @@ def explicit(
 
 
 def driven(model: Model, q: Array, v: Array, tau: Any, servo: Servo) -> Any:
-    """What is asked of the drives: `tau` and what the servo wants."""
+    """The force asked of the drives: `tau` plus that of the servo."""
     total = tau
     if servo.kp is not None:
         setpoint = model.neutral() if servo.setpoint is None else servo.setpoint
@@ -260,8 +263,7 @@ def driven(model: Model, q: Array, v: Array, tau: Any, servo: Servo) -> Any:
 
 
 def linear_slope(model: Model, h: Any, servo: Servo, passive: bool) -> Array | None:
-    """By how much the forces at the joints fall with a velocity that lasts for the time h; None: not at
-    all."""
+    """The slope of the joint forces over a velocity that lasts for the time h; None if it is zero."""
     tree = model.spanning_tree
     parts = [tree.damping, tree.stiffness * h] if passive else []
     parts += [among_all(model, servo.kp) * h] if servo.kp is not None else []

@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far a long run is."""
+"""A progress line on the terminal for long runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE = 1.0  # seconds before anything is said
-PERIOD = 0.2  # seconds between two lines
+PATIENCE = 1.0  # seconds before the first line
+PERIOD = 0.2  # seconds between updates
 
 
 class Progress:
-    """Tells how much of a run is done.
+    """Reports how much of a run is done.
 
-    `wanted`: None for a line on a terminal if the run takes long, True for a line in any case, False for
+    `wanted`: None for a line on the terminal if the run takes long, True for a line in any case, False for
     silence, or a function that is called with the fraction done.
     """
 
@@ -28,7 +28,7 @@ class Progress:
         self.speaks = wanted is True or (wanted is None and terminal)
 
     def tell(self, done: int) -> None:
-        """So many steps of all are done."""
+        """Report that `done` steps are complete."""
         fraction = done / self.steps
         if callable(self.wanted):
             self.wanted(fraction)

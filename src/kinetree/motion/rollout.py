@@ -1,7 +1,7 @@
 """Many steps as one function of a model: the time loop is part of the program.
 
-A rollout starts from a state and makes `records` x `steps` steps; after every `steps` of them the state is
-recorded. It is lowered, compiled and run like any other function, over lanes and threads of a batch.
+A rollout starts from a state and makes `records` x `steps` steps; the state is recorded after every `steps`
+steps. It is lowered, compiled and run like any other function, over SIMD lanes and threads of a batch.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from kinetree.stages.own import FUNCTIONS
 from kinetree.sweep.signature import MODEL_INPUTS, Argument
 
 OPTIONS = ("integrator", "passive", "limits", "constraints", "ground", "newton_limit")
-STATE = ("t", "q", "v", "tau")  # what a control sees; tau is what those before it gave together
-ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # what it may give, and what callers give instead
-RESTART = ("over", "q_start", "v_start")  # whether a state starts again before the step, and from where
-NEXT = "_next"  # what a control remembers at the end
+STATE = ("t", "q", "v", "tau")  # what a control sees; tau is the sum of the controls before it
+ACTIONS = ("tau", "f_ext", "kp", "kd", "setpoint")  # outputs of a control, or given by the caller
+RESTART = ("over", "q_start", "v_start")  # whether a state restarts before the step, and from where
+NEXT = "_next"  # suffix: what a control remembers after the last step
 SATURATED = "saturated"
-SERIES = "each_"  # a name with this in front has one value for each step
+SERIES = "each_"  # prefix: one value for each step
 
 
 @lru_cache(maxsize=256)
 def rollout(
     controls: tuple[Function, ...], records: int, steps: int, watched: bool = False, stopping: bool = False
 ) -> Rollout:
-    """The rollout with these controls and counts, always the same object."""
+    """The rollout with these controls and counts; equal arguments return the same object."""
     return Rollout(controls, records, steps, watched, stopping)
 
 
 class Rollout(Function):
-    """(q, v) after each of some groups of steps, what the controls gave at their beginnings, and `trust`.
+    """(q, v) at each record, the outputs of the controls at the first step of each, and `trust`.
 
-    Inputs: q, v, dt, and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
-    `each_t`; `momentum`, to which the momentum is reset after each step; and what the controls take besides
-    t, q, v and tau. What several give adds up; the tau that a control sees is the sum of those before it. If
-    the `over` of a control is at least 1, the step is made from its `q_start` and `v_start`. An
-    output of a control that has the name of one of its inputs is its memory: it is that input at the next
-    step, and `_next` after the last. `trust` is at least 1 if every step can be trusted. If it is `watched`,
-    `saturated` counts the steps of each record in which drives are at their effort limits. If it is
-    `stopping`, a state is NaN from the first step on that cannot be trusted.
+    Inputs: q, v, dt and what acts: tau, f_ext, kp, kd, setpoint, constant or (`each_`) step by step;
+    `each_t`; `momentum`, to which the momentum is reset after each step; and the inputs of the controls
+    besides t, q, v and tau. Contributions add up; the tau that a control sees is the sum of those before it.
+    If the output `over` of a control is at least 1, the step starts from its `q_start` and `v_start`. An
+    output of a control with the name of one of its inputs is its memory: it becomes that input at the next
+    step, and `_next` after the last. `trust` is at least 1 if every step can be trusted. If `watched`,
+    `saturated` counts, for each record, the steps in which drives are at their effort limits. If `stopping`,
+    a state is NaN from the first step that cannot be trusted.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Rollout(Function):
         options: dict[str, Any] = dict.fromkeys((*OPTIONS, "counts"))
         super().__init__(_body, inputs, outputs, options)
         if not all(_is_ours(control) for control in controls):
-            self.__module__ = ""  # what it computes does not follow from the package's own source
+            self.__module__ = ""  # it depends on more than the package's own source
 
     def chosen(self, **options: Any) -> dict[str, Any]:
-        """The options of a job: the caller's, and what else decides the program."""
+        """The options of a job: the caller's, and everything else that determines the program."""
         laws = [(c.name, *sorted(c.options.items()), c.sees_numbers) for c in self.controls]
         counts = (self.records, self.steps, self.watched, self.stopping, *laws)
         return self.options | options | {"counts": counts}
@@ -146,11 +146,11 @@ class Rollout(Function):
             for i in range(array.size):
                 graph.store(array, i, graph.load(place.array, i))
         graph.store(outputs[-1], 0, graph.guards[0] if graph.guards else TRUSTED)
-        graph.guards = []  # a state that fails is a result, not an error
+        graph.guards = []  # a failing state is a result, not an error
         return Program.of("rollout", graph, list(given.values()), outputs)
 
     def _show(self, graph: Graph, found: dict[str, Any], outputs: list[Array], record: Any, k: Any) -> None:
-        """Write what the controls gave in the first step of a record."""
+        """Write the outputs of the controls in the first step of a record."""
         if not found:
             return
         later = np.minimum(np.arange(self.steps), 1)
@@ -173,7 +173,7 @@ class Rollout(Function):
         memory: dict[str, Any],
         options: dict[str, Any],
     ) -> tuple[list[Any], dict[str, Any]]:
-        """(q, v) after one step and, if watched, which drives were at their limits; what the control gave."""
+        """(q, v) after one step and, if watched, which drives saturate; and the outputs of the controls."""
         numbers = {a.name: constants[a.name] for a in MODEL_INPUTS if a.name in constants}
         acting = {name: constants[name] for name in ACTIONS if name in constants}
         acting |= {name: x for name, x in series.items() if name != "t"}
@@ -247,7 +247,7 @@ def _trusted(numbers: Any, guards: list[Any]) -> Any:
 
 
 def _started_again(over: Any, start: Any, now: Any) -> Any:
-    """The numbers to begin a step with: `start` where `over` is at least 1. Batch axes lead."""
+    """The numbers at the start of a step: `start` where `over` is at least 1. Batch axes lead."""
     if isinstance(over, Expr):
         fine = ops.less(over, 1.0)
         return np.array([ops.where(fine, x, y) for x, y in zip(now, start, strict=True)], object)
@@ -255,19 +255,19 @@ def _started_again(over: Any, start: Any, now: Any) -> Any:
 
 
 def _is_ours(control: Function) -> bool:
-    """Whether what a control computes follows from the package's own source."""
+    """Whether a control is defined by the package's own source alone."""
     base = control if control.changed is None else control.changed[0]
     return FUNCTIONS.get(base.name) is base and not any(map(callable, control.options.values()))
 
 
 def _row(function: Rollout, name: str, array: np.ndarray, k: int) -> np.ndarray:
-    """What a series has for one step; batch axes lead."""
+    """The row of a series for one step; batch axes lead."""
     core = next(len(a.shape) for a in function.inputs if a.name == name)
     return np.take(array, k, array.ndim - core)
 
 
 def given_name(number: int, name: str) -> str:
-    """What an input or output of one of the controls is called in the rollout."""
+    """The name in the rollout of an input or output of one of the controls."""
     return f"control{number}_{name}"
 
 

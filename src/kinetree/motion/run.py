@@ -1,4 +1,4 @@
-"""The run of a simulation with steps of one length: pieces of it as rollouts, and what goes wrong in them."""
+"""Fixed-step simulation: pieces of the run as rollouts, and the diagnosis of failures."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kinetree.stages.target import TARGETS, preferring
 
 Array = np.ndarray
 
-PIECE, NUMBERS = 64, 8192  # the most steps, and numbers recorded, of one state of a batch in one kernel call
-LONG_PIECE, LONG_NUMBERS = 1024, 1 << 17  # of a state alone
+PIECE, NUMBERS = 64, 8192  # per kernel call and state of a batch: most steps, most recorded numbers
+LONG_PIECE, LONG_NUMBERS = 1024, 1 << 17  # for a single state
 
 
 class Run:
@@ -42,14 +42,14 @@ class Run:
         self.timed = any(a.name == "t" for f in acting.functions for a in f.own_inputs)
 
     def piece(self, records: int, record: int, states: int) -> int:
-        """How many of all records one call should make: a power of two, so that few kernels serve all runs.
+        """How many records one call should make: a power of two, so that few kernels serve all runs.
 
-        A single state needs few calls; of a batch, what one call records should stay near the processor.
+        A single state needs few calls; for a batch, the records of one call should fit the caches.
         """
         width = self.model.nq + self.model.nv
         width += self.model.nv if self.watched else 0
         width += sum(a.length(self.model) for f in self.acting.functions for a in f.outputs)
-        long = states == 1 or self.target.startswith("cuda")  # where nothing stays near that is copied
+        long = states == 1 or self.target.startswith("cuda")  # copied anyway: caches do not matter
         steps, numbers = (LONG_PIECE, LONG_NUMBERS) if long else (PIECE, NUMBERS)
         most = max(1, min(steps // record, numbers // max(1, width)))
         return 1 << min(most.bit_length() - 1, (records - 1).bit_length())
@@ -65,10 +65,10 @@ class Run:
         time: float | None = None,
         places: list[Array] | None = None,
     ) -> dict[str, Array]:
-        """The records after so many groups of `record` steps from step `start`, at `time`, on, by name.
+        """The records after `records` groups of `record` steps, from step `start` at `time` on, by name.
 
-        Series that end earlier are continued with zeros: what lies beyond the end is thrown away. q and v are
-        written to `places`, if any.
+        Series that end earlier are padded with zeros: results beyond the end are discarded. q and v are
+        written to `places`, if given.
         """
         function = rollout(tuple(self.acting.functions), records, record, self.watched)
         n = records * record
@@ -101,7 +101,7 @@ class Run:
     def explained(
         self, index: tuple[int, ...], q: Array, v: Array, memory: dict[str, Array], start: int, steps: int
     ) -> Failure | None:
-        """Why one state does not make so many steps of a piece: they are made again, one by one.
+        """Why one state fails within a piece: its steps are repeated one by one.
 
         `q`, `v` and `memory` are those of the state at step `start`.
         """
@@ -115,7 +115,7 @@ class Run:
                 return Failure(index, self.t0 + self.dt * k, joint, reason, np.array(q), np.array(v))
             memory = {name: found[name + NEXT] for name in memory}
             q, v = after
-        return None  # it fails beyond the end of the run
+        return None  # it fails only beyond the end of the run
 
     def _cause(
         self,
@@ -159,7 +159,7 @@ class Run:
 
 
 def alone(run: Run, index: tuple[int, ...], memory: dict[str, Array]) -> tuple[Run, dict[str, Array]]:
-    """The run of one state of a batch, and what its controls remember."""
+    """The run of one state of a batch, and the memory of its controls."""
     acting = run.acting
     function = rollout(tuple(acting.functions), 1, 1)
     constant = {n: _one(a, index, _core(function, n)) for n, a in acting.constant.items()}
@@ -171,7 +171,7 @@ def alone(run: Run, index: tuple[int, ...], memory: dict[str, Array]) -> tuple[R
 
 
 def _one(array: Array, index: tuple[int, ...], core: int) -> Array:
-    """What an array has for one state of the batch it broadcasts to."""
+    """The part of an array that belongs to one state of the batch it broadcasts to."""
     batch = array.ndim - core
     place = tuple(
         k if n > 1 else 0 for k, n in zip(index[len(index) - batch :], array.shape[:batch], strict=True)

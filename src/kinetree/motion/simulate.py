@@ -60,10 +60,10 @@ def simulate(
     contact_accuracy: Any = None,
     newton_limit: int | None = None,
 ) -> Trajectory:
-    """The motion from (`q0`, `v0`) on, for `duration` seconds in steps of `dt`.
+    """The motion from (`q0`, `v0`) over `duration` seconds in steps of `dt`.
 
-    The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, other
-    Python threads run meanwhile. What a state gives does not depend on the batch it is in. A state that
+    The time loop is machine code: one call makes many steps, batches run in SIMD lanes and threads, and other
+    Python threads keep running. The result of a state does not depend on the batch it is in. A state that
     diverges stops alone: it is NaN from then on, and `failed` says when, which joint and why, with its last
     good state. Ctrl-C ends the run and keeps what is done.
 
@@ -71,58 +71,59 @@ def simulate(
         model: the robot.
         q0, v0: initial states (..., nq), (..., nv); batch axes lead.
         duration, dt: s; `duration` is a whole number of steps.
-        integrator: "discrete", "rk4", "variational" (`kt.step` says what they are), or for runs with error
-            control "dopri5", or a solver of SciPy: "RK45", "DOP853", "Radau", "BDF", "LSODA".
+        integrator: "discrete", "rk4" or "variational" (see `kt.step`); or with error control "dopri5", or a
+            SciPy solver: "RK45", "DOP853", "Radau", "BDF", "LSODA".
         control: generalised forces (nv,), (T, nv) or (..., T, nv) with a row for each of T steps; a function
-            of a model, "t, q, v -> tau", which runs inside the loop; or any f(t, q, v), called for each step
-            with whole batches. All are held constant during a step (but evaluated continuously with error
-            control). A function of a model may also give f_ext, kp, kd and setpoint. What it takes besides t,
-            q, v is given by functools.partial; what it gives under the same name is its memory for the next
-            step. A controller of `kt.control` is all of that. Several, as a list, add up, and a function may
-            take `tau`, the sum of those before it. One that gives over, q_start(nq) and v_start(nv) has a
-            state start again: where `over` is at least 1, the step is made from there.
+            of a model, "t, q, v -> tau", which runs inside the loop; or any f(t, q, v), called at each step
+            with whole batches. All are held constant during a step (with error control they are evaluated
+            continuously). A function of a model may also return f_ext, kp, kd and setpoint. Its inputs
+            besides t, q, v are set by functools.partial; an output with the name of such an input is its
+            memory for the next step. A controller of `kt.control` is all of that. The outputs of several, in
+            a list, add up, and a function may take `tau`, the sum of those before it. A function that returns
+            over, q_start(nq) and v_start(nv) can restart a state: where `over` is at least 1, the step starts
+            from there.
         f_ext: wrenches on the bodies, (nb, 6), (T, nb, 6), (..., T, nb, 6), or a function as for `control`.
         record: keep every k-th step.
-        passive: with damping, friction and springs of the joints.
-        limits: with stops at the limits of the joints ("discrete"; others warn where limits are passed), and
-            with `control` and servo together cut off at the effort limits of the joints: a warning says so,
-            and `extra["saturated"]` says when.
+        passive: include damping, friction and springs of the joints.
+        limits: include stops at the joint limits ("discrete"; other integrators warn if a limit is passed),
+            and clip `control` plus servo to the effort limits of the joints: a warning says so, and
+            `extra["saturated"]` says when.
         events: functions g(t, q, v) of one state, or functions of a model "t, q, v -> g", whose zeros are
-            found and listed in `events`; attributes `terminal` (the state stops there) and `direction` (1:
-            rising, -1) as in SciPy.
-        progress: None for a line on the terminal when it takes long, True, False, or a function of the
+            located and listed in `events`; attributes `terminal` (the state stops there) and `direction` (1:
+            rising, -1: falling) as in SciPy.
+        progress: None for a line on the terminal if the run takes long, True, False, or a function of the
             fraction done.
-        target: "cpu", "cuda" for a GPU, or "eager" for plain Python. States that are arrays of a GPU run
-            there in any case, and a `DeviceTrajectory` with such arrays is returned. "cuda_fast": with rough
-            divisions and roots of float32, whose last bits are wrong.
-        kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicitly in "discrete";
+        target: "cpu", "cuda" for a GPU, or "eager" for plain Python. States that are GPU arrays always run on
+            their GPU, and the result is a `DeviceTrajectory` with such arrays. "cuda_fast": approximate
+            float32 division and square root, whose last bits are wrong.
+        kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicit in "discrete";
             gains (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
-        reset_momentum: True to put the momentum back to its first value after each step, or a momentum (...,
-            6) to put it to; for models that float freely.
-        parameters, gravity: instead of the model's own, also by state: (..., nb, 10), (..., 3).
+        reset_momentum: True to reset the momentum to its initial value after each step, or a momentum (...,
+            6) to reset it to; for models that float freely.
+        parameters, gravity: replace the model's own, also by state: (..., nb, 10), (..., 3).
         t0: the time at the beginning, s.
         tolerance: of integrators with error control, relative and absolute.
-        constraints: what is kept to rounding in every step of "discrete" and "rk4", as in
+        constraints: enforced to rounding in every step of "discrete" and "rk4", as in
             `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
-            run.tau, constraints). `q0` and `v0` should keep them already (`kt.project`).
+            run.tau, constraints). `q0` and `v0` should satisfy them already (`kt.project`).
         ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
-            `kt.Heightfield`, False for nothing, or True for the ground of the model, which is the plane z = 0
-            if it says nothing and has a floating base (none, if there are constraints). Other integrators
-            know no ground, and a warning says so unless it is False.
-        contact_friction, contact_stiffness, contact_dissipation: instead of the model's own, also by state:
-            one number, or (..., points).
-        creep: speed below which points that touch hold, (...), m/s.
-        contact_accuracy: share of all contact forces that may be missing when the Newton steps for them end,
+            `kt.Heightfield`, False for nothing, or True for the model's own ground; a model with a floating
+            base and no ground of its own gets the plane z = 0 (none, if there are constraints). Other
+            integrators have no ground, and warn unless it is False.
+        contact_friction, contact_stiffness, contact_dissipation: replace the model's own, also by state: one
+            number, or (..., points).
+        creep: speed below which touching points stick, (...), m/s.
+        contact_accuracy: share of all contact forces that may be missing when their Newton iteration ends,
             (...).
-        newton_limit: how many Newton steps for contact there may be in a step, such as 4; None for as many as
-            are needed. What is missing of the forces then is left to the next step.
+        newton_limit: the most Newton steps for contact in each time step, such as 4; None for as many as
+            needed. What is then missing from the forces is left to the next step.
 
     Returns:
         A `Trajectory`.
 
     Raises:
         SimulationError: a control or event function failed; `trajectory` of the error holds what was done
-        before.
+            before.
     """
     if not isinstance(model, Model):
         raise ArgumentError(
@@ -235,7 +236,7 @@ def _on_device(
 
 
 def _warn_of_limits(run: Trajectory) -> None:
-    """Say it if joints went beyond their limits, which this integrator does not know."""
+    """Warn if joints passed their limits, which this integrator ignores."""
     tree = run.model.spanning_tree
     limits, (places, _) = tree.limits, tree.coordinate_places
     q = run.q[..., places["q"]]
@@ -251,7 +252,7 @@ def _warn_of_limits(run: Trajectory) -> None:
 
 
 def _warn_of_efforts(run: Trajectory) -> None:
-    """Say it if a control was cut off."""
+    """Warn if a control was clipped."""
     saturated = run.extra.get(SATURATED, np.zeros((1, run.model.nv)))
     reached = np.flatnonzero(saturated.any(tuple(range(saturated.ndim - 1))))
     if len(reached):
@@ -263,7 +264,7 @@ def _warn_of_efforts(run: Trajectory) -> None:
 
 
 def _names(model: Model, places: Any) -> str:
-    """The joints that velocities belong to, the first of them by name."""
+    """The joints that velocities belong to, the first few by name."""
     names = list(dict.fromkeys(owner(model, int(k)) for k in places))
     return f"{', '.join(map(repr, names[:5]))}{' and others' if len(names) > 5 else ''}"
 

@@ -1,4 +1,4 @@
-"""A simulation under way with steps of one length: how far it is, and what is recorded."""
+"""A fixed-step simulation in progress: its records and how far it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 class Simulation:
-    """A run under way: what is recorded, and how far it is."""
+    """A run in progress: its records and how far it is."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Simulation:
         self.engine = Run(model, acting, options, self.dt, self.t0, target, str(dtype))
         records = steps // self.record
         piece = 1 if batch else self.engine.piece(records, self.record, 1)
-        rows = -(-records // piece) * piece + 1  # a state alone has room for all that its last piece gives
+        rows = -(-records // piece) * piece + 1  # a single state has room for all records of its last piece
         self.room = np.empty((*batch, rows, model.nq), dtype), np.empty((*batch, rows, model.nv), dtype)
         self.q, self.v = (array[..., : records + 1, :] for array in self.room)
         self.q[..., 0, :], self.v[..., 0, :] = q, v
@@ -78,7 +78,7 @@ class Simulation:
             bar.tell(self.done)
 
     def _piece(self, q: Array, v: Array, piece: int, record: int) -> dict[str, Array]:
-        """The next records: written straight to their place where that is possible."""
+        """The next records, written in place where possible."""
         first = self.done // self.record + 1
         direct = record == self.record and first + piece <= self.room[0].shape[-2]
         rows = slice(first, first + piece)
@@ -86,7 +86,7 @@ class Simulation:
         return self.engine.advance(q, v, self.memory, self.done, piece, record, places=places)
 
     def _keep(self, found: dict[str, Array], count: int, record: int) -> None:
-        """Note the records among the states of a piece."""
+        """Store the records among the states of a piece."""
         stride = self.record // record
         first = self.done // self.record + 1
         offset = stride - 1 - (self.done % self.record) // record
@@ -108,7 +108,7 @@ class Simulation:
             self.shown[name][at : at + len(rows)] = rows
 
     def _ask(self, q: Array, v: Array) -> None:
-        """Let Python functions say what acts in the next step."""
+        """Call the Python functions for the inputs of the next step."""
         t = self.t0 + self.dt * self.done
         q, v = read_only(q), read_only(v)
         for name, callback in self.acting.callbacks.items():
@@ -140,7 +140,7 @@ class Simulation:
                 rows[self.done // self.record] = full
 
     def note(self, index: tuple[int, ...], rows: list[dict[str, Any]]) -> None:
-        """Note what acted on one state at its records."""
+        """Store what acted on one state at its records."""
         for k, row in enumerate(rows):
             for name, value in row.items():
                 if name in self.acting.constant or name in self.acting.series:
@@ -152,8 +152,8 @@ class Simulation:
                 place[(k, *index)] = value
 
     def _check(self, q: Array, v: Array, found: dict[str, Array], count: int, record: int) -> None:
-        """Find states that did not reach the end of a piece, and let them stop."""
-        last = found["q"][..., count - 1, :], found["v"][..., count - 1, :]  # what is lost stays lost
+        """Find the states that did not reach the end of a piece, and stop them."""
+        last = found["q"][..., count - 1, :], found["v"][..., count - 1, :]  # a lost state stays lost
         trusted = found["trust"] >= 1
         if trusted.all() and np.isfinite(last[0]).all() and np.isfinite(last[1]).all():
             return
@@ -168,7 +168,7 @@ class Simulation:
             self._stop(index, round((failure.time - self.t0) / self.dt), found, record)
 
     def _stop(self, index: tuple[int, ...], last: int, found: dict[str, Array], record: int) -> None:
-        """One state goes no further than step `last`."""
+        """Stop one state at step `last`."""
         self.alive[index] = False
         row = (last - self.done) // record
         for name in ("q", "v"):
@@ -177,7 +177,7 @@ class Simulation:
             found[SATURATED][index][row:] = 0
 
     def _look(self, events: Events, q: Array, v: Array, found: dict[str, Array], count: int) -> None:
-        """Find the zeros of event functions in a piece; states stop at terminal ones."""
+        """Find the zeros of event functions in a piece; terminal ones stop their states."""
         times = self.t0 + self.dt * np.arange(self.done, self.done + count + 1)
         try:
             hits = events.between(
@@ -205,7 +205,7 @@ class Simulation:
         rows = {name: x[:count] for name, x in self.shown.items()}
         for acted in rows.values():
             if count > 1 and not np.isfinite(acted[-1]).any():
-                acted[-1] = acted[-2]  # nothing acts from the last record on: say what acted before
+                acted[-1] = acted[-2]  # nothing acts after the last record: repeat what acted before it
         extra = recorded(
             {name: np.moveaxis(x, 0, len(self.batch)) for name, x in rows.items()},
             self.acting, self.batch, count, self.record, self.steps,
@@ -233,7 +233,7 @@ class Simulation:
 def recorded(
     shown: dict[str, Array], acting: Acting, batch: tuple[int, ...], count: int, record: int, steps: int
 ) -> dict[str, Array]:
-    """What acted from each record on, (..., records, ...): what the controls gave, and what was given."""
+    """What acted from each record on, (..., records, ...): outputs of the controls, and given inputs."""
     totals: dict[str, Any] = {}
 
     def add(name: str, array: Array) -> None:
@@ -255,7 +255,7 @@ def recorded(
 
 
 def divisor(count: int, most: int) -> int:
-    """The largest divisor of a number that is not larger than `most`."""
+    """The largest divisor of a number that does not exceed `most`."""
     return next(k for k in range(min(count, most), 0, -1) if count % k == 0)
 
 

@@ -1,4 +1,4 @@
-"""One step in time: a function of a model like the others, by one of several integrators."""
+"""One time step as a function of a model, with a choice of integrators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 INTEGRATORS = ("discrete", "rk4", "variational")
 ITERATIONS = 12  # of the variational step
-CONVERGED = 1e-10  # the last of them changes the velocity by less than this, relative to its size
+CONVERGED = 1e-10  # largest relative change of the velocity in the last iteration
 
 
 @function(f"{contact.SIGNATURE} -> q, v")
@@ -56,25 +56,25 @@ def step(
         rk4           the classical method of Runge and Kutta for (q, v)' on the group of positions
         variational   the stationary point of the sum of h L(q_m, v_m), q_m = q (+) h/2 v_m,  q+ = q (+) h v_m
 
-    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits:
-    stiff ones are stable at any step. "rk4" (order 4) is the most accurate for smooth motion. "variational"
-    (order 2) keeps momentum to rounding and energy for ever; its equation is solved to rounding, and a step
-    for which that fails is a SimulationError. Both take passive forces and servos explicitly or at the
-    middle, and have no stops.
+    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits,
+    and stable at any step length however stiff they are. "rk4" (order 4) is the most accurate for smooth
+    motion. "variational" (order 2) conserves momentum to rounding and its energy does not drift; its equation
+    is solved to rounding, and a step for which that fails raises SimulationError. "rk4" takes passive forces
+    and servos explicitly, "variational" at the middle of the step; neither has stops.
 
-    A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and drives give no more than the effort limits of their joints, `tau` and servo together.
-    Where there is a ground, or a servo with effort limits, all of these are terms of one convex minimum
-    (`kt.contact_forces`); else stops are those that the velocity at the beginning leads to. `constraints` are
-    kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
+    A servo kp (setpoint - q) - kd v is part of the step. `passive`: include damping, friction and springs of
+    the joints. `limits`: include stops at the joint limits (discrete only), which absorb all the energy of an
+    impact; and drives, `tau` plus servo, give no more than the effort limits of their joints. With a ground,
+    or a servo with effort limits, all of these are terms of one convex minimisation (`kt.contact_forces`);
+    otherwise the active stops are those that the velocity at the beginning leads to. `constraints` hold to
+    rounding: the step uses `constrained_dynamics`, and the state is then projected back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
-    nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
-    floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
-    more), found by a few Newton steps that cost a forward dynamics each; `newton_limit` is how many there may
-    be (as many as needed if None): what is missing then is missing in this step.
+    nothing, or True for the model's own ground; a model with a floating base and no ground of its own gets
+    the plane z = 0. With contact the step minimises one convex function (see `kt.contact_forces`) by a few
+    Newton steps, each at the cost of a forward dynamics; `newton_limit` is the most there may be (None: as
+    many as needed), and what is then missing from the forces is missing in this step.
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
@@ -99,7 +99,7 @@ def step(
 
 
 class Forces(NamedTuple):
-    """What acts during a step: all that is given, and which forces of the joints act besides."""
+    """What acts during a step: given forces, and which joint forces are included."""
 
     tau: Array
     f_ext: Any
@@ -109,7 +109,7 @@ class Forces(NamedTuple):
     constraints: tuple[Constraint, ...]
 
     def accelerations(self, model: Model, q: Array, v: Array, tau: Array, added: Any = None) -> Array:
-        """Forward dynamics with what acts besides `tau`; `added` is inertia along each velocity."""
+        """Forward dynamics with all that acts besides `tau`; `added` is inertia along each velocity."""
         if self.constraints:
             return constrained_dynamics(model, q, v, tau, self.constraints, self.f_ext, added)[0]
         if added is None:
@@ -148,15 +148,16 @@ def _rk4(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Arra
 
 
 def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tuple[Array, Array]:
-    """p = M v at both ends; x the velocity in between. With u = h x and z = ad_u on the group,
+    """Variational step: p = M v at both ends, x the velocity in between; u = h x and z = ad_u on the group.
 
     p_0 = (z / (e^z - 1))^T M x - h/2 (1 - tanh(z/4))^T Q        Q = C^T x - ad_x^T M x - g + tau
     p_1 = (z / (1 - e^-z))^T M x + h/2 (1 + tanh(z/4))^T Q
 
-    The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of forces at the
-    joints: each iteration gains a factor of about h |x|. Where a loop leaves some velocities of a ball free
-    and ties others, these are no group, and all is said of the open tree: x leads to a closed end, increments
-    of all joints to the same one, and p are what G^T leaves of the momenta of the tree.
+    The first is solved for x by x <- x - (M + h/2 slope)^-1 (p_0(x) - p_0), with the slope of the joint
+    forces: each iteration gains a factor of about h |x|. If a loop leaves some velocities of a ball joint
+    free and fixes others, they are not those of a group, and everything is computed on the open tree: x leads
+    to a closed end position, increments of all joints lead to the same one, and p is G^T times the momentum
+    of the tree.
     """
     span = group.spanned(model, q)
     tree, start = span.tree, of.mass_matrix_product(model, q, v)
@@ -164,7 +165,7 @@ def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tu
     extra = None if slope is None else h / 2 * slope
 
     def terms(x: Array) -> tuple[Array, Array, Array, Array]:
-        """The middle, the velocity of the tree, M x and Q there."""
+        """The middle position, the velocity of the tree, and M x and Q there."""
         at = middle = model.integrate(q, h / 2 * x)
         force = explicit(model, middle, x, acting.tau, acting.servo, acting.passive, acting.limits)
         u = x
@@ -190,7 +191,7 @@ def _variational(model: Model, q: Array, v: Array, h: Any, acting: Forces) -> tu
 
     x, before = ops.repeat(ITERATIONS, improved, v, v)
     change, size = ops.largest(x - before), ops.largest(x) + ops.largest(v)
-    given = sum(ops.dot(x, x) for x in (q, v, acting.tau))  # not finite: then the result is not either
+    given = sum(ops.dot(x, x) for x in (q, v, acting.tau))  # not finite: neither is the result
     hopeless = ops.where(ops.less(given, np.inf), 0.0, 2.0)
     fine = ops.where(ops.less_equal(change, CONVERGED * size), 2.0, hopeless)
     ops.require(

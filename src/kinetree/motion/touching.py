@@ -1,4 +1,4 @@
-"""What points that touch tell over a run: which of them touch, how they slip, what they carry."""
+"""Contact over a run: which points touch, how they slip, what they carry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 class Touching:
-    """Results of a trajectory about contact; what it needs of the trajectory stands first."""
+    """Contact results of a trajectory; the attributes it needs come first."""
 
     model: Model
     t: Array
@@ -40,26 +40,28 @@ class Touching:
 
     @property
     def contact_force(self) -> Array:
-        """(..., T+1, points, 3): the force of the ground on each point of `model.contact_points`, then that
-        on the first geometry at each point of `model.pair_points`, during the step from each record on, world
-        axes, N. Zero where nothing touches."""
+        """(..., T+1, points, 3): contact forces, world axes, N; zero where nothing touches.
+
+        The force of the ground on each point of `model.contact_points`, then the force on the first geometry
+        at each point of `model.pair_points`, during the step that starts at each record.
+        """
         return self._touched[0]
 
     @property
     def contact_velocity(self) -> Array:
-        """(..., T+1, points, 3): how these points move at the end of that step, world axes, m/s: their slip,
-        where they touch."""
+        """(..., T+1, points, 3): velocities of these points at the end of that step, world axes, m/s: their
+        slip, where they touch.
+        """
         return self._touched[1]
 
     @property
     def contact_power(self) -> Array:
-        """(..., T+1, points): the power of these forces, W; its sum over all steps, times dt, is their
-        work."""
+        """(..., T+1, points): the power of these forces, W; summed over all steps, times dt: their work."""
         return np.sum(self.contact_force * self.contact_velocity, -1)
 
     @property
     def newton_steps(self) -> Array:
-        """(..., T+1): how many Newton steps found the contact forces of that step; 3 or 4 are usual."""
+        """(..., T+1): how many Newton steps found the contact forces of that step; usually 3 or 4."""
         return self._touched[2].astype(int)
 
     @cached_property
@@ -76,12 +78,12 @@ class Touching:
 
     @property
     def touching(self) -> Array:
-        """(..., T+1, points): True where a point is pressed during the step from a record on."""
+        """(..., T+1, points): True where a point is pressed during the step that starts at a record."""
         return np.any(self.contact_force != 0, -1)
 
     @property
     def slip(self) -> Array:
-        """(..., T+1, points): the speed along the surface of the points that touch, m/s; zero for others."""
+        """(..., T+1, points): the sliding speed of the points that touch, m/s; zero for the others."""
         u = self.contact_velocity
         along = u.copy()
         T = of.placements(self.model, self.q)
@@ -99,14 +101,16 @@ class Touching:
 
     @property
     def contact_work(self) -> Array:
-        """(..., T+1, points): the work of the contact forces since the first record, J; that of steps between
-        records is taken as that of the recorded ones."""
+        """(..., T+1, points): the work of the contact forces since the first record, J; steps between records
+        count with the power of the recorded ones.
+        """
         work = np.cumsum(self.contact_power[..., :-1, :] * np.diff(self.t)[:, None], -2)
         return np.concatenate([np.zeros_like(self.contact_power[..., :1, :]), work], -2)
 
     def force_on(self, name: str) -> Array:
-        """(..., T+1, 3): the force of the ground and of other bodies on all points of a geometry, or of a
-        body, world axes, N: what a sensor in a foot measures."""
+        """(..., T+1, 3): the total contact force on a geometry or a body, from the ground and other bodies,
+        world axes, N: what a sensor in a foot measures.
+        """
         points, pairs = self.model.contact_points, self.model.pair_points
         bodies = ("", *self.model.body_names)
         own = [(k, 1) for k, p in enumerate(points) if name in (p.geometry, bodies[p.body])]

@@ -1,4 +1,4 @@
-"""What a simulation gives: states over time, and everything that follows from them."""
+"""The result of a simulation: states over time, and everything that follows from them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Array = np.ndarray
 
 
 class Failure(NamedTuple):
-    """A state of the batch that could not go on."""
+    """A state of the batch that failed."""
 
-    state: tuple[int, ...]  # where it stands in the batch; () for a single run
+    state: tuple[int, ...]  # its index in the batch; () for a single run
     time: float  # of its last good state, s
-    joint: str  # the joint that moved fastest then, or became infinite first
+    joint: str  # the joint that moved fastest then, or first became infinite
     reason: str
     q: Array  # the last good state
     v: Array
@@ -35,8 +35,8 @@ class Failure(NamedTuple):
 class Event(NamedTuple):
     """A zero of an event function."""
 
-    number: int  # which of the event functions
-    state: tuple[int, ...]  # where its state stands in the batch
+    number: int  # index of the event function
+    state: tuple[int, ...]  # index of its state in the batch
     time: float
     q: Array
     v: Array
@@ -46,24 +46,24 @@ class Event(NamedTuple):
 class Trajectory(Touching):
     """States over time: `t` (T+1,), `q` (..., T+1, nq), `v` (..., T+1, nv); batch axes lead.
 
-    Units and frames are those of the model's functions. What follows from the states (energy, momentum, joint
-    wrenches, ...) is computed when it is asked for. A state of the batch that failed or was ended by an event
-    has NaN from there on; `failed` and `events` say when, and hold its last state.
+    Units and frames are those of the model's functions. Quantities that follow from the states (energy,
+    momentum, joint wrenches, ...) are computed on demand. A state of the batch that failed, or was ended by
+    an event, is NaN from there on; `failed` and `events` say when, and hold its last state.
 
     Attributes:
         model: the robot.
         t: times of the records, s.
         q, v: positions and velocities.
-        tau: generalised forces that the control asks for from each record on, (..., T+1, nv); zeros if there
-            is none. What acts, within the effort limits, is `joint_force`.
+        tau: generalised forces commanded by the control from each record on, (..., T+1, nv); zeros without a
+            control. The force that acts, within the effort limits, is `joint_force`.
         f_ext: external wrenches from each record on, (..., T+1, nb, 6), or None.
-        extra: what else the controls gave, by name, (..., T+1, ...); and with effort limits "saturated" (...,
-            T+1, nv): in how many steps from each record on the control asked for more (with error control: 1
-            if it does at the record).
-        failed, events: what happened, in the order of time.
-        settings: how it was made (integrator, dt, passive, limits, ...).
-        parameters, gravity: numbers given instead of the model's own, or None.
-        interrupted: True if it ends early because it was interrupted.
+        extra: other outputs of the controls, by name, (..., T+1, ...); and with effort limits "saturated"
+            (..., T+1, nv): in how many steps from each record on the control asked for more (with error
+            control: 1 if it does at the record).
+        failed, events: failures and events, in the order of time.
+        settings: how the run was made (integrator, dt, passive, limits, ...).
+        parameters, gravity: values that replaced the model's own, or None.
+        interrupted: True if the run was interrupted and ends early.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Trajectory(Touching):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes and the number of records: what an index into the trajectory refers to."""
+        """The batch axes and the number of records: the shape that an index into the trajectory refers to."""
         return self.q.shape[:-1]
 
     def __len__(self) -> int:
@@ -159,8 +159,8 @@ class Trajectory(Touching):
     def at(self, t: Any) -> tuple[Array, Array]:
         """(q, v) at any time within the run, for one time or an array of times (the axis before the last).
 
-        Positions by the cubic on the group that has the positions and velocities of both records; velocities
-        on the straight line between them.
+        Positions follow the cubic on the group through the positions and velocities of both records;
+        velocities are interpolated linearly.
         """
         times = np.atleast_1d(np.asarray(t, float))
         if times.ndim > 1 or not np.all((times >= self.t[0]) & (times <= self.t[-1])):
@@ -181,7 +181,7 @@ class Trajectory(Touching):
     # -- what follows from the states
 
     def _model_inputs(self, names: tuple[str, ...] = ("parameters", "gravity")) -> dict[str, Any]:
-        """The numbers given instead of the model's own, with an axis for the records."""
+        """Values that replaced the model's own, with an axis for the records."""
         given = {"parameters": (self.parameters, 2), "gravity": (self.gravity, 1)}
         return {
             name: np.expand_dims(array, array.ndim - core)
@@ -191,24 +191,24 @@ class Trajectory(Touching):
 
     @cached_property
     def kinetic_energy(self) -> Array:
-        """(..., T+1), J."""
+        """(..., T+1): the kinetic energy, J."""
         return of.kinetic_energy(self.model, self.q, self.v, **self._model_inputs())
 
     @cached_property
     def potential_energy(self) -> Array:
-        """(..., T+1), J: of gravity, and of the joints' springs if they acted."""
+        """(..., T+1): the potential energy of gravity, and of the joints' springs if they acted, J."""
         height = of.potential_energy(self.model, self.q, **self._model_inputs())
         springs = self.settings.get("passive", True) and np.any(self.model.spanning_tree.stiffness)
         return height + derived.spring_energy(self.model, self.q) if springs else height
 
     @cached_property
     def energy(self) -> Array:
-        """(..., T+1): kinetic and potential energy, J."""
+        """(..., T+1): kinetic plus potential energy, J."""
         return self.kinetic_energy + self.potential_energy
 
     @cached_property
     def momentum(self) -> Array:
-        """(..., T+1, 6): [angular; linear] about the world origin, world axes, N m s and N s."""
+        """(..., T+1, 6): the momentum [angular; linear] about the world origin, world axes, N m s and N s."""
         return of.momentum(self.model, self.q, self.v, **self._model_inputs())
 
     @cached_property
@@ -216,7 +216,7 @@ class Trajectory(Touching):
         """(..., T+1, nv): all generalised forces at the joints: control and servos within the effort limits,
         damping, friction, springs.
 
-        Stops at limits are not in it: they act within a step.
+        Stops at joint limits are not included: they act within a step.
         """
         total = driven(self.model, self.q, self.v, self.tau, Servo.among(self.extra))
         total = within_efforts(self.model, total)[0] if self.settings.get("limits", True) else total
@@ -234,7 +234,7 @@ class Trajectory(Touching):
 
     @property
     def _wrenches(self) -> Array | None:
-        """All wrenches on the bodies but those of the joints."""
+        """All wrenches on the bodies except those of the joints."""
         if not self.ground:
             return self.f_ext
         found = contact.contact_wrenches(self.model, self.q, self.contact_force, ground=self.ground)
@@ -242,12 +242,12 @@ class Trajectory(Touching):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """What was kept in every step."""
+        """The constraints of the run."""
         return tuple(self.settings.get("constraints", ()))
 
     @cached_property
     def constraint_force(self) -> Array:
-        """(..., T+1, rows): the forces of the constraints, in the axes that each says."""
+        """(..., T+1, rows): the forces of the constraints, each in the axes of its constraint."""
         return self._constrained.force
 
     @cached_property
@@ -257,9 +257,9 @@ class Trajectory(Touching):
 
     @cached_property
     def power(self) -> Array:
-        """(..., T+1): of all forces but gravity and springs, W; what changes the energy.
+        """(..., T+1): the power of all forces except gravity and springs, W; what changes the energy.
 
-        Those of the ground, which act within a step, are taken with the velocities at its beginning.
+        Ground forces, which act within a step, are multiplied by the velocities at its beginning.
         """
         total = np.sum(self.v * self.joint_force, -1)
         tree = self.model.spanning_tree
@@ -273,9 +273,9 @@ class Trajectory(Touching):
 
     @cached_property
     def energy_error(self) -> Array:
-        """(..., T+1): the energy less its first value and the work done since (by trapezoids), J.
+        """(..., T+1): the energy less its first value and the work done since (by the trapezoidal rule), J.
 
-        Zero but for the errors of integrator and trapezoids, where no stop was hit.
+        Zero except for the errors of the integrator and the trapezoidal rule, as long as no stop was hit.
         """
         work = np.cumsum((self.power[..., 1:] + self.power[..., :-1]) / 2 * np.diff(self.t), -1)
         work = np.concatenate([np.zeros((*self.batch, 1)), work], -1)
@@ -304,8 +304,8 @@ class Trajectory(Touching):
     def save(self, path: str | Path) -> Path:
         """Write everything to a file: `.npz`, `.csv`, or `.parquet` (which needs pyarrow).
 
-        The model is part of the file. It is written beside `path` first: an error leaves what was there
-        before.
+        The file includes the model. It is written to a temporary file first: after an error, an existing file
+        is unchanged.
         """
         from kinetree.motion.files import save
 
@@ -313,7 +313,7 @@ class Trajectory(Touching):
 
     @staticmethod
     def load(path: str | Path) -> Trajectory:
-        """The trajectory that `save` wrote."""
+        """Read a trajectory that `save` wrote."""
         from kinetree.motion.files import load
 
         return load(path)

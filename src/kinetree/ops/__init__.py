@@ -1,4 +1,4 @@
-"""Numbers, whatever they are: floats, arrays, expressions, 50 digits, symbols."""
+"""Functions on numbers of any kind: floats, arrays, expressions, 50 digits, symbols."""
 
 from kinetree.ops.control import repeat
 from kinetree.ops.dense import cross, dot, largest, norm, pseudo_inverse, require, solve

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.ops import functions as fn
 from kinetree.ops.expr import Expr
 
-TRUSTED = 1e300  # a guard that nothing has lowered yet
+TRUSTED = 1e300  # the initial value of a guard
 
 
 def repeat(
@@ -19,12 +19,13 @@ def repeat(
 ) -> Any:
     """The state after `body` has been applied `count` times: state = body(*state).
 
-    The state is some arrays or numbers; the body returns as many, of the same shapes (a tuple if there are
-    several). With floats it is a Python loop. In a trace it is recorded once, as a loop, so the length of the
-    program does not grow with `count`.
+    The state is one or several arrays or numbers; the body returns as many, of the same shapes (a tuple if
+    there are several). With floats it is a Python loop. In a trace the body is recorded once, as a loop, so
+    the length of the program does not grow with `count`.
 
-    `until(*state)`, if given, is a truth (`ops.less` and the like): a state in which it holds is left as it
-    is, whatever other states of a batch need. The loop ends once it holds for all that run side by side.
+    `until(*state)`, if given, returns a truth (`ops.less` and the like). A state for which it holds no longer
+    changes, however long other states of the batch take. The loop ends once it holds for all states that run
+    side by side.
     """
     graph = next((x.graph for part in state for x in np.asarray(part).flat if type(x) is Expr), None)
     return repeated(graph, count, body, state, until)
@@ -33,7 +34,7 @@ def repeat(
 def repeated(
     graph: Any, count: int, body: Callable[..., Any], state: tuple, until: Callable[..., Any] | None
 ) -> Any:
-    """The same, recorded in a graph, or run if that is None."""
+    """`repeat`, recorded in `graph`, or run if that is None."""
     if graph is None or count < 1:
         for _ in range(count):
             done = until is not None and until(*state)
@@ -60,7 +61,7 @@ def repeated(
 
 
 def _least(guards: list[Any]) -> Any:
-    """The smallest of them, two and two: a long chain would have to be waited for."""
+    """The smallest guard, reduced in pairs: a long chain of comparisons would be slow."""
     while len(guards) > 1:
         pairs = zip(guards[::2], guards[1::2])
         guards = [*(fn.min(a, b) for a, b in pairs), *guards[len(guards) & ~1 :]]
@@ -72,7 +73,7 @@ def _flag(truth: Any) -> Any:
 
 
 def _chosen(done: Any, old: Any, new: Any) -> Any:
-    """The old numbers of what is done, else the new ones. A number of a sweep may be a batch."""
+    """The old numbers where `done`, else the new ones. A number of a sweep may be a batch."""
     if isinstance(new, np.ndarray) and (new.dtype == object or np.ndim(done) == 0):
         old = np.broadcast_to(np.asarray(old, object), new.shape)
         return np.array([fn.where(done, a, b) for a, b in zip(old.flat, new.flat)]).reshape(new.shape)
@@ -82,9 +83,10 @@ def _chosen(done: Any, old: Any, new: Any) -> Any:
 
 
 def trust(*parts: Any) -> Any:
-    """The least of the guards that a trace of these numbers has recorded so far: below 1, something in it
-    cannot be trusted. From here on they are a result, and stop nothing. With floats, which raise errors
-    themselves, it is a large number.
+    """The smallest guard that the trace of these numbers has recorded so far.
+
+    Below 1, something in the trace cannot be trusted. These guards are then a result and raise no error any
+    more. With floats, which raise their own errors, it is a large number.
     """
     graph = next((x.graph for part in parts for x in np.asarray(part).flat if type(x) is Expr), None)
     least: Any = TRUSTED
@@ -104,7 +106,7 @@ class Kept:
         self.store(value)
 
     def store(self, value: Any) -> None:
-        """Write all numbers; they are all read before, so a value may be made of the numbers kept here."""
+        """Write all numbers. All are read first, so the value may be computed from the numbers kept here."""
         if np.shape(value) != self.shape:
             raise ValueError(f"a loop changed the shape of its state from {self.shape} to {np.shape(value)}")
         for k, x in enumerate(np.asarray(value, object).flat):
@@ -119,7 +121,7 @@ class Kept:
 
 @contextmanager
 def loop(graph: Any, count: int, until: Kept | None = None) -> Iterator[Expr]:
-    """A loop of a trace; what its body guards is one guard after the loop. Yields the counter."""
+    """A loop of a trace; yields the counter. The guards of its body become one guard after the loop."""
     least = graph.array(f"least_{len(graph.arrays)}", "work", 1)
     graph.store(least, 0, TRUSTED)
     outer, graph.guards = graph.guards, []

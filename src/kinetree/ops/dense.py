@@ -1,7 +1,7 @@
-"""Small dense matrices of numbers of any kind: what a function of your own needs of linear algebra.
+"""Linear algebra for functions of your own: small dense matrices of numbers of any kind.
 
 Arguments and results are NumPy arrays, of floats or of objects (expressions, symbols, many digits). Nothing
-here looks at values: pivots are chosen by `where`, so that a trace computes the same as floats do.
+here branches on values: pivots are chosen with `where`, so a trace computes the same as floats do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NEGLIGIBLE = 64 * 2.0**-52  # a pivot below this fraction of the largest entry i
 
 
 def require(value: Any, message: str, error: type[Exception] = SingularError) -> None:
-    """Refuse the state unless `value` is at least 1: an error with this message."""
+    """Raise an error with this message unless `value` is at least 1; in a trace, record a guard."""
     if isinstance(value, Expr):
         value.graph.guards.append(value)
     elif np.any(np.less(np.real(value), 1)):
@@ -53,9 +53,9 @@ def cross(a: Any, b: Any) -> np.ndarray:
 
 
 def solve(A: Any, b: Any) -> np.ndarray:
-    """A^-1 b for a square matrix; b is a vector or a matrix. Gauss' elimination with row pivots.
+    """A^-1 b for a square matrix A and a vector or matrix b, by Gaussian elimination with row pivoting.
 
-    A singular matrix is a SingularError.
+    A singular matrix raises a SingularError.
     """
     A, b = np.asarray(A), np.asarray(b)
     n = len(A)
@@ -87,8 +87,9 @@ def solve(A: Any, b: Any) -> np.ndarray:
 def pseudo_inverse(A: Any, tolerance: float) -> np.ndarray:
     """The pseudo-inverse of a symmetric positive semidefinite matrix.
 
-    Directions in which A is below `tolerance` of its largest diagonal entry count as its null space. By a
-    Cholesky factorisation A = L L^T with diagonal pivots, and L = Q R: A^+ = (R^-1 Q^T)^T (R^-1 Q^T).
+    Directions in which A is below `tolerance` times its largest diagonal entry count as its null space.
+    Computed by a Cholesky factorisation A = L L^T with diagonal pivoting, and L = Q R:
+    A^+ = (R^-1 Q^T)^T (R^-1 Q^T).
     """
     n = len(A)
     rest = [list(row) for row in np.asarray(A)]
@@ -131,7 +132,7 @@ def _pivot_column(rest: list[list[Any]]) -> tuple[list[Any], Any]:
 
 
 def _array(numbers: list[Any]) -> np.ndarray:
-    """An array of these numbers: of floats if they are, else of objects."""
+    """An array of these numbers: of objects if one is an expression."""
     if any(isinstance(x, Expr) for x in numbers):
         result = np.empty(len(numbers), object)
         result[:] = numbers

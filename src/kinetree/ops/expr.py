@@ -1,9 +1,8 @@
 """Expressions: numbers that record how they were computed.
 
-An `Expr` behaves as a number. Every operation on it adds a node to its `Graph`, unless an equal node
-is there already (hash-consing), or the result is known (0 x = 0, 1 x = x, -(-x) = x ...). So common
-subexpressions are shared by construction, and the zeros and ones of a model fold away while an
-algorithm is traced.
+An `Expr` behaves like a number. Every operation on it adds a node to its `Graph`, unless an equal node exists
+already (hash-consing) or the result is known (0 x = 0, 1 x = x, -(-x) = x ...). So common subexpressions are
+shared by construction, and the zeros and ones of a model fold away while an algorithm is traced.
 
 The graph keeps its nodes in blocks. A straight-line trace has one block; loops, switches and their cases
 are nested blocks (see `graph.py`), and a value may only be used where its block is open.
@@ -121,7 +120,7 @@ class Expr:
 
 
 def _each(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> np.ndarray:
-    """An operation of an expression with each entry of an array."""
+    """An operation between an expression and each entry of an array."""
     array = a if type(a) is ndarray else b
     result = np.empty(array.shape, object)
     for index in np.ndindex(array.shape):
@@ -144,7 +143,7 @@ def literal(value: Any) -> Any:
 
 
 def _node(op: str, *args: Any) -> Expr:
-    """The node `op(args)`, shared with an equal one if there is one in an open block."""
+    """The node `op(args)`; an equal node in an open block is reused."""
     for a in args:
         if type(a) is Expr:
             return a.graph.node(op, args)
@@ -241,7 +240,7 @@ def div(a: Any, b: Any) -> Any:
 
 
 def record(op: str, *args: Any) -> Any:
-    """An operation of numbers of which at least one is an expression; signs move outwards."""
+    """An operation on numbers, at least one of them an expression; signs move outwards."""
     args = tuple(map(literal, args))
     parity = PRIMITIVES[op].parity
     if parity and args[0].op == "neg":
@@ -251,7 +250,7 @@ def record(op: str, *args: Any) -> Any:
 
 
 def nearby(x: Any, step: Any) -> Any:
-    """x + step, for a small step: its sine and cosine will be made of those of x."""
+    """x + step, for a small step: its sine and cosine are computed from those of x."""
     total = add(x, step)
     if type(total) is Expr and total is not x:
         total.graph.nearby[total] = x, step
@@ -259,7 +258,7 @@ def nearby(x: Any, step: Any) -> Any:
 
 
 def turned(op: str, x: Expr) -> Any:
-    """sin or cos of an angle, along the tangent if it is known to be near another one."""
+    """sin or cos of an angle; to first order in the step if the angle comes from `nearby`."""
     if x not in x.graph.nearby:
         return record(op, x)
     near, step = x.graph.nearby[x]
@@ -278,7 +277,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 
 def logic(op: str, *args: Any) -> Any:
-    """and, or, not of truths, of which some may be known."""
+    """and, or, not of truths, some of which may be known."""
     unknown = [a for a in args if type(a) is Expr]
     if op == "not":
         return _node(op, *args) if unknown else not args[0]
@@ -291,7 +290,7 @@ def logic(op: str, *args: Any) -> Any:
 
 
 def lookup(array: Any, i: Any, j: Any) -> Any:
-    """The element of a matrix at a row and a column that hold whole numbers; one of them is an expression."""
+    """The element of a matrix at a whole-numbered row and column, at least one of them an expression."""
     i, j = literal(i), literal(j)
     graph = (i if type(i) is Expr else j).graph
     return graph.node("lookup", (graph.matrix(array), i, j))

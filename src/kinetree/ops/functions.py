@@ -1,7 +1,7 @@
-"""The functions of numbers. Each asks what kind of number it is given and does the right thing for it.
+"""Functions on numbers, dispatched on the kind of number.
 
 Kinds: Python and NumPy scalars, complex numbers, NumPy arrays (elementwise), `Expr` (recorded), numbers of
-mpmath, SymPy, CasADi (SX, MX) and JAX. These are imported only when one of their numbers appears.
+mpmath, SymPy, CasADi (SX, MX) and JAX. These libraries are imported only when one of their numbers appears.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MODULES = {
 
 
 def _foreign(x: Any) -> Any:
-    """The module with the functions of the library that a number belongs to, or None."""
+    """The module of functions for a number of another library; None for other numbers."""
     name = _MODULES.get(type(x).__module__.partition(".")[0])
     return None if name is None else importlib.import_module(name)
 
@@ -48,7 +48,7 @@ def _unknown(name: str, x: Any) -> TraceError:
 
 
 def _outside(name: str, x: Any) -> float:
-    """What a real function gives outside its domain or range: NaN or infinity."""
+    """The value of a real function outside its domain or range: NaN or infinity."""
     if name == "log" and x == 0.0:
         return -math.inf
     if name == "exp":
@@ -105,9 +105,9 @@ floor = _stepped("floor", np.floor, "The largest whole number that is not above 
 
 
 def nearby(x: Any, step: Any) -> Any:
-    """x + step, for a step whose square does not matter.
+    """x + step, for a step whose square is negligible.
 
-    Programs compute the sine and cosine of it to the first order in the step, of those of x.
+    Programs compute its sine and cosine to first order in the step, from those of x.
     """
     return ex.nearby(x, step) if isinstance(x, Expr) else x + step
 
@@ -183,9 +183,9 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def implied(value: Any, rule: Any) -> Any:
-    """`value`, with the derivatives of `rule`: for what a loop found, and an equation says how it changes.
+    """`value`, with the derivatives of `rule`: for a result of iteration whose derivative an equation gives.
 
-    implied(x, 0.0) is x as a constant. Where nothing is differentiated, the rule costs nothing.
+    implied(x, 0.0) is x as a constant. If nothing is differentiated, the rule costs nothing.
     """
     return ex.record("implied", value, rule) if isinstance(value, Expr) or isinstance(rule, Expr) else value
 
@@ -215,14 +215,14 @@ max = _extreme("max", np.maximum, _MAX, lambda a, b: less_equal(b, a), "larger")
 
 
 def lookup(array: Any, i: Any, j: Any) -> Any:
-    """array[i, j] of a matrix, at a row and a column that hold whole numbers; clamped to its edges.
+    """array[i, j] of a matrix, for a whole-numbered row and column, which are clamped to its edges.
 
-    The derivative along both places is zero. A NaN as a place gives NaN. In a trace the matrix becomes a
-    constant of the program.
+    The derivatives along i and j are zero. A NaN index gives NaN. In a trace the matrix becomes a constant of
+    the program.
     """
     if isinstance(i, Expr) or isinstance(j, Expr):
         return ex.lookup(array, i, j)
-    if not isinstance(array, np.ndarray):  # of a program that is folded, or a list
+    if not isinstance(array, np.ndarray):  # an array of a program that is being folded, or a list
         array = getattr(array, "data", array)
     places = [np.real(_numbers(x)) for x in (i, j)]
     unknown = np.isnan(places[0]) | np.isnan(places[1])

@@ -1,7 +1,7 @@
-"""What is known about an operation, in one row; `table.py` holds the rows.
+"""The description of one operation, as a row of the table in `table.py`.
 
-The table is closed: nothing outside it can appear in a program, so a printer that covers it covers
-everything, and a differentiation pass needs no other rule.
+The table is closed: nothing outside it can appear in a program, so a printer that covers it covers every
+program, and a differentiation pass needs no other rules.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ NUMBER, INTEGER, TRUTH, ARRAY = "number", "integer", "truth", "array"
 class Primitive:
     """One operation.
 
-    name, takes:  how it is called, and what its operands are: "number", "integer", "truth" or "array".
-    gives:        what the result is, likewise.
-    fold:         the operation on known numbers and on expressions, which it records unless the result is
-                  known (0 x = 0). None: always recorded as it is.
-    numpy:        the rule on NumPy arrays, the reference for all printers. None: not a function of the
-                  operands alone, but of memory or of a loop.
+    name, takes:  its name, and the kinds of its operands: "number", "integer", "truth" or "array".
+    gives:        the kind of its result.
+    fold:         the operation on known numbers and on expressions, which records a node unless the result
+                  is known (0 x = 0). None: always recorded as it is.
+    numpy:        the operation on NumPy arrays, the reference for all printers. None: the result depends on
+                  memory or on a loop, not only on the operands.
     derivative:   derivative(args, y) gives dy/d(arg) for each argument, written with ordinary operators, so
-                  that it works on floats, arrays and expressions alike; None marks an argument without one.
+                  it works on floats, arrays and expressions alike; None marks an argument without one.
     choice:       for operations that give one of their last two operands: the condition for the first one.
-    cost:         in units of `Program.ops`; empty for what only fetches and addresses.
-    weight:       roughly the time it takes, in additions.
+    cost:         in units of `Program.ops`; empty for loads and address arithmetic.
+    weight:       approximate time, in additions.
     commutative:  f(a, b) = f(b, a).
     parity:       -1 if f(-x) = -f(x), 1 if f(-x) = f(x), else 0.
-    python, c:    how the operation is written. Operands are names or literals, so they may be repeated; in C,
+    python, c:    how the operation is written. Operands are names or literals, so they may be repeated. In C,
                   {f} is the suffix of library functions and {p} the prefix of macros.
     """
 

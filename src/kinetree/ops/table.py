@@ -1,4 +1,4 @@
-"""The table of operations. A new one is a row here, and a line in `compiler/emit/llvm/instructions.py`."""
+"""The table of operations. A new one needs a row here and a line in `compiler/emit/llvm/instructions.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _arithmetic(
     c: str | None = None,
     commutative: bool = False,
 ) -> Primitive:
-    """Sums and products, spelled alike in Python and C."""
+    """Sums and products, written alike in Python and C."""
     takes = (NUMBER,) * len(derivative((1.0, 1.0, 1.0), 1.0))
     return Primitive(
         name, takes, NUMBER, fold, numpy, derivative, cost=cost, commutative=commutative, python=python,
@@ -34,7 +34,7 @@ def _function(
     name: str, numpy: Callable, derivative: Callable, cost: str = "other", parity: int = 0,
     weight: float = 1.0, c: str = "", arity: int = 1,
 ) -> Primitive:  # fmt: skip
-    """A function of `kinetree.ops`, which the C library has under the same name unless `c` says otherwise."""
+    """A function of `kinetree.ops`; the C library uses the same name unless `c` is given."""
     slots = ", ".join(["{}"] * arity)
     return Primitive(
         name, (NUMBER,) * arity, NUMBER, getattr(fn, name), numpy, derivative, cost={cost: 1}, weight=weight,
@@ -88,7 +88,7 @@ _ROWS = (
                 commutative=True),
     _arithmetic("div", ex.div, np.divide, lambda x, y: (1.0 / x[1], -y / x[1]), {"div": 1}, "{} / {}"),
     _arithmetic("neg", ex.neg, np.negative, lambda x, y: (-1.0,), {"neg": 1}, "-{}"),
-    # the fused operations round once on machines; in NumPy and Python they round twice, which an oracle may
+    # fused operations round once in hardware; NumPy and Python, as reference, may round twice
     _arithmetic("fma", None, lambda a, b, c: a * b + c, lambda x, y: (x[1], x[0], 1.0), _TWICE,
                 "{} * {} + {}", "{p}_FMA({}, {}, {})"),
     _arithmetic("fms", None, lambda a, b, c: a * b - c, lambda x, y: (x[1], x[0], -1.0), _TWICE,

@@ -1,6 +1,6 @@
 """Pictures: plots and drawings with matplotlib, the robot in the browser with viser. Both are extras.
 
-They are imported when a picture is asked for; without them, the error says what to install.
+They are imported when first used; if one is missing, the error says what to install.
 """
 
 from kinetree.pictures.drawings import posture, tree

@@ -15,12 +15,12 @@ from kinetree.pictures.plots import plain
 from kinetree.pictures.sticks import sticks
 from kinetree.soa import InfluenceMatrix
 
-POSTURES = 25  # that one figure shows
-NAMED = 60  # bodies that are labelled
+POSTURES = 25  # most postures in one figure
+NAMED = 60  # most bodies that are labelled
 
 
 def tree(model: Model | InfluenceMatrix, *, title: str | None = None) -> Any:
-    """A drawing of the kinematic tree: a dot for each body, as large as its mass, coloured by its joint.
+    """A drawing of the kinematic tree: a dot for each body, sized by its mass and coloured by its joint type.
 
     The tree of an influence matrix has numbered dots.
 
@@ -73,9 +73,8 @@ def posture(
     """The robot as a stick figure: joints as dots, centres of mass as crosses.
 
     Args:
-        q: one posture (nq,), or several (..., nq), drawn over each other from pale to dark; None for the
-            neutral one.
-        view: elevation and azimuth of the eye, degrees.
+        q: one posture (nq,), or several (..., nq), overlaid from pale to dark; None for the neutral one.
+        view: elevation and azimuth of the camera, degrees.
 
     Returns:
         The matplotlib figure.
@@ -115,7 +114,7 @@ def posture(
 
 
 def _frame(axis: Any, points: np.ndarray) -> None:
-    """Equal scales along all axes around the points."""
+    """Fit the axes to the points, with equal scales."""
     low, high = points.min(0), points.max(0)
     half = max(float((high - low).max()) / 2, 1e-3) * 1.05
     middle = (low + high) / 2

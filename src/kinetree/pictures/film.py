@@ -1,4 +1,4 @@
-"""`film`: a motion as a moving picture, drawn by the viewer in a browser that nobody sees."""
+"""`film`: a motion as an animation, rendered by the viewer in a headless browser."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from kinetree.pictures.shapes import wxyz
 from kinetree.pictures.sticks import poses
 from kinetree.pictures.viewer import HOST, Viewer, looks_of
 
-KINDS = (".webp", ".gif", ".png")  # PNG files can hold several pictures, too
+KINDS = (".webp", ".gif", ".png")  # PNG files can be animated, too
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --enable-unsafe-swiftshader --no-first-run "
     "--disable-background-networking --hide-scrollbars"
 )
-PATIENCE = 60.0  # s that a browser may take to open the page, or to draw a picture
+PATIENCE = 60.0  # s: timeout for opening the page and for each picture
 MOST = 3000  # pictures
-FIELD = 0.6  # rad: the angle that the camera sees from bottom to top
+FIELD = 0.6  # rad: vertical field of view
 
 
 def film(
@@ -48,19 +48,19 @@ def film(
     state: int = 0,
     browser: str | None = None,
 ) -> Path:
-    """Make a film of a motion: the camera goes along with the robot.
+    """Make a film of a motion; the camera follows the robot.
 
     Args:
         run: the motion.
-        path: of the film: `.webp`, `.gif` or `.png` (animated).
+        path: output file: `.webp`, `.gif` or `.png` (animated).
         looks, package_dirs: as for `show`.
-        rate: pictures a second.
-        speed: 0.5 shows the motion at half its speed.
-        size: width and height of a picture.
-        view: from where the robot is seen, a direction in world axes.
-        distance: of the camera, m; None chooses it by the size of the robot.
-        state: which one of a batch.
-        browser: Chromium or a relative of it; the one that is found, if None.
+        rate: frames per second.
+        speed: 0.5 shows the motion at half speed.
+        size: width and height in pixels.
+        view: direction from the robot to the camera, in world axes.
+        distance: of the camera, m; None chooses it from the size of the robot.
+        state: index into a batch.
+        browser: Chromium or a derivative; None uses the first one found.
 
     Returns:
         The path.
@@ -77,7 +77,7 @@ def film(
     times = np.arange(one.t[0], one.t[-1] + 1e-9, speed / rate)
     if len(times) > MOST:
         raise ArgumentError(
-            f"film: {len(times)} pictures are more than {MOST}: lower the rate, or film a part of the motion"
+            f"film: {len(times)} frames are more than {MOST}: lower the rate, or film a part of the motion"
         )
     looks = looks_of(run.model, package_dirs) if looks is None else looks
     width, height = size
@@ -98,7 +98,7 @@ def film(
 
 
 def _warm(draw: Callable[[], np.ndarray]) -> None:
-    """Wait until light and shadows, which the page loads by itself, are there: nothing changes any more."""
+    """Wait until the page has loaded light and shadows: until the picture stops changing."""
     before, same = draw(), 0
     for _ in range(20):
         time.sleep(0.2)
@@ -110,7 +110,7 @@ def _warm(draw: Callable[[], np.ndarray]) -> None:
 
 
 def _on_white(picture: np.ndarray) -> np.ndarray:
-    """A picture without holes."""
+    """A picture without transparency, on a white background."""
     if picture.shape[-1] == 3:
         return picture
     cover = picture[..., 3:].astype(float) / 255
@@ -120,7 +120,7 @@ def _on_white(picture: np.ndarray) -> np.ndarray:
 def _camera(
     viewer: Viewer, run: Trajectory, times: np.ndarray, view: np.ndarray, distance: float | None
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """For each picture the record, and where the camera is; it goes along, without the bobbing of a gait."""
+    """For each frame, the record and the camera pose; the camera does not follow the bobbing of a gait."""
     records = np.minimum(np.searchsorted(run.t, times - 1e-9), len(run.t) - 1)
     centres = np.array([poses(run.model, run.q[k])[1:, :3, 3].mean(0) for k in records])
     calm = max(1, len(times) // 10)
@@ -138,11 +138,11 @@ def _camera(
 
 @contextmanager
 def _page(run: Trajectory, looks: Looks, browser: str | None) -> Iterator[tuple[Viewer, Any]]:
-    """The viewer, and the page that shows it."""
+    """The viewer, and its page in the headless browser."""
     found = browser or next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None or shutil.which(found) is None:
-        missing = f"there is no browser {browser!r}" if browser else f"none of {', '.join(BROWSERS)} is there"
-        raise KinetreeError(f"film: {missing}: install Chromium, or say by browser= where it is")
+        missing = f"there is no browser {browser!r}" if browser else f"found none of {', '.join(BROWSERS)}"
+        raise KinetreeError(f"film: {missing}: install Chromium, or give its path as browser=")
     with socket.socket() as free:
         free.bind((HOST, 0))
         port = free.getsockname()[1]
@@ -150,7 +150,7 @@ def _page(run: Trajectory, looks: Looks, browser: str | None) -> Iterator[tuple[
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [found, *FLAGS.split(), f"--user-data-dir={profile}", viewer.url]
         page = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        noise = logging.getLogger("websockets.server")  # of connections that a browser opens and does not use
+        noise = logging.getLogger("websockets.server")  # logs unused connections of the browser
         before = noise.level
         noise.setLevel(logging.CRITICAL)
         try:
@@ -171,7 +171,7 @@ def _client(viewer: Viewer, page: subprocess.Popen) -> Any:
             return clients[0]
         time.sleep(0.1)
     raise KinetreeError(
-        "film: the browser did not open the page: is it a Chromium that can run without a window?"
+        "film: the browser did not open the page: is it a Chromium that can run headless?"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where the bodies of a tree stand in a drawing."""
+"""The layout of a tree in a drawing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetree.model.topology import Topology
 
 
 def layout(parents: Sequence[int]) -> np.ndarray:
-    """(n + 1, 2): depth and row of each body, the ground first; each in the middle of what it carries."""
+    """(n + 1, 2): depth and row of each body, the ground first; each body is centred on its subtree."""
     topology = Topology(parents)
     place = np.zeros((len(parents) + 1, 2))
     place[:, 0] = topology.depths

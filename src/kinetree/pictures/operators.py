@@ -14,23 +14,23 @@ from kinetree.soa.operator import Identity, Letter, Operator, Product, letters_o
 from kinetree.soa.structure import Structure, is_local, structure_of
 from kinetree.sweep import choice
 
-LABELLED = 12  # nodes up to which blocks are labelled
-LARGEST = 3000  # nodes that one picture can show
-STEPS = 12  # factors that one figure shows
+LABELLED = 12  # most nodes with labelled blocks
+LARGEST = 3000  # most nodes in one picture
+STEPS = 12  # most factors in one figure
 _INK, _PALE, _DONE = "C0", "0.82", "C1"
 
 
 def sparsity(A: Operator, *, order: str = "base", title: str | None = None) -> Any:
-    """The pattern of an operator: a square for each block that can be other than zero, with its letters.
+    """The sparsity pattern of an operator: a square, with its symbols, for each block that can be non-zero.
 
         kt.pictures.sparsity(op.phi)
         kt.pictures.sparsity(InfluenceMatrix(parents, blocks).Psi)
 
     Args:
         A: an operator at a state, or Phi and Psi of an influence matrix.
-        order: "base" goes from the base to the tips, so that phi is upper triangular; "tips" the other way,
-            as the lectures do, and phi is lower triangular.
-        title: in place of the operator as it is written.
+        order: "base" goes from the base to the tips, so that phi is upper triangular; "tips" goes the other
+            way, as in the lectures, so that phi is lower triangular.
+        title: replaces the formula of the operator.
 
     Returns:
         The matplotlib figure.
@@ -71,7 +71,7 @@ def _numbers(count: int, reverse: bool) -> list[int]:
 
 
 def _label(axis: Any, A: Operator, pattern: np.ndarray, reverse: bool) -> None:
-    """What each block is, where the alphabet says it."""
+    """Label each block with its symbols, if it has any."""
     rows, columns = pattern.shape
     for r, c in zip(*np.nonzero(pattern), strict=True):
         i, j = (rows - r, columns - c) if reverse else (r + 1, c + 1)
@@ -83,7 +83,7 @@ def _label(axis: Any, A: Operator, pattern: np.ndarray, reverse: bool) -> None:
 
 
 def _block(A: Operator, i: int, j: int) -> list[str]:
-    """The block (i, j) in letters: a step of a shift, the steps along the path of a resolvent."""
+    """The block (i, j) in symbols: one step of a shift operator, the steps along the path of a resolvent."""
     if isinstance(A, Identity):
         return ["1"]
     if not isinstance(A, Letter) or A.spec.kind in ("defined", "boundary") or A.inverted:
@@ -101,17 +101,17 @@ def _block(A: Operator, i: int, j: int) -> list[str]:
 
 
 def flow(A: Operator, start: int | str | None = None, *, title: str | None = None) -> Any:
-    """An operator at work on the tree, factor by factor from the right: what scatters, gathers or stays.
+    """The action of an operator on the tree, factor by factor from the right: scattering, gathering or local.
 
         kt.pictures.flow(op.H @ op.phi @ op.M @ op.phi.T @ op.H.T, start="link 3")
 
-    Arrows go outward where motions are scattered and inward where forces are gathered; a dot is filled where
-    something has arrived.
+    Arrows point outward where motions are scattered and inward where forces are gathered; filled dots mark
+    non-zero entries.
 
     Args:
         A: an operator at a state, or one of an influence matrix; sums are drawn as one step.
-        start: the body (or node, numbered from 1) where the vector begins; everywhere if None.
-        title: in place of the operator as it is written.
+        start: the body (or node, numbered from 1) with the only non-zero entry of the vector; None for all.
+        title: replaces the formula of the operator.
 
     Returns:
         The matplotlib figure.
@@ -143,7 +143,7 @@ def flow(A: Operator, start: int | str | None = None, *, title: str | None = Non
 
 
 def _started(A: Operator, start: Any) -> np.ndarray:
-    """Which parts of the vector that A takes are there."""
+    """Which entries of the vector that A acts on are non-zero."""
     count = len(A.home.places(A.columns))
     if start is None:
         return np.ones(count, bool)
@@ -158,7 +158,7 @@ def _arrived(factor: Operator, reached: np.ndarray) -> np.ndarray:
 
 
 def _step(axis: Any, factor: Operator, place: Any, parents: Any, before: Any, after: Any) -> None:
-    """One factor: arrows along the edges that it uses, dots where it leaves something."""
+    """Draw one factor: arrows along the edges it uses, filled dots where its result is non-zero."""
     sweeps = {letter.transposed for letter in letters_of(factor) if not is_local(letter)}
     outward, inward = True in sweeps, False in sweeps
     stacked, topology = len(after) == len(parents), factor.home.topology
@@ -190,7 +190,7 @@ def _step(axis: Any, factor: Operator, place: Any, parents: Any, before: Any, af
 
 
 def skeleton(parents: Any, *, title: str | None = None) -> Any:
-    """The drawing of a tree that is no robot: numbered bodies."""
+    """The drawing of a tree that is not a robot, with numbered bodies."""
     plt = needed("matplotlib.pyplot", "tree")
     place = layout(parents)
     deep, wide = place.max(axis=0) + 1

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from kinetree.motion import Trajectory
 
 PANELS = ("positions", "velocities", "forces", "energy", "drift", "momentum")
-STATES = 50  # of a batch that are drawn
-LABELS = 10  # lines that get a legend
-POINTS = 4000  # records that are drawn
+STATES = 50  # most states of a batch that are drawn
+LABELS = 10  # most lines with a legend
+POINTS = 4000  # most records that are drawn
 
 
 def plot(trajectory: Trajectory, panels: Any = None, *, title: str | None = None) -> Any:
-    """A figure of the run: one panel each for what `panels` names.
+    """A figure of the run, with one panel for each name in `panels`.
 
     Args:
         panels: some of "positions", "velocities", "forces", "energy", "drift" (the energy less the work done
-            on the robot) and "momentum"; None for all that say something about this run.
-        title: in place of the robot's name.
+            on the robot) and "momentum"; None for all that are relevant to this run.
+        title: replaces the robot's name.
 
     Returns:
-        The matplotlib figure; `figure.savefig("run.png")` keeps it.
+        The matplotlib figure; save it with `figure.savefig("run.png")`.
     """
     plt = needed("matplotlib.pyplot", "plot")
     chosen = _chosen(trajectory, panels)
@@ -56,7 +56,7 @@ def plot(trajectory: Trajectory, panels: Any = None, *, title: str | None = None
 
 
 def plain(text: str) -> str:
-    """Text in which dollar signs start no formula."""
+    """Text with dollar signs escaped, so that they start no formula."""
     return text.replace("$", r"\$")
 
 
@@ -73,7 +73,7 @@ def _chosen(run: Trajectory, panels: Any) -> list[str]:
 
 
 def _thinned(run: Trajectory) -> Trajectory:
-    """Not more states than a picture can show, batch axes made one."""
+    """The run with at most `STATES` states and batch axes merged into one."""
     states = [index for _, index in zip(range(STATES), np.ndindex(run.batch))]
     return run[tuple(np.array(states).T)] if run.batch else run
 
@@ -87,7 +87,7 @@ def _title(run: Trajectory) -> str:
 
 
 def _lines(axis: Any, run: Trajectory, values: Any, labels: list[str], unit: str) -> None:
-    """A line for each component of `values` (..., T, n); states of a batch share its colour."""
+    """A line for each component of `values` (..., T, n); the states of a batch share its colour."""
     colors = needed("matplotlib", "plot").colormaps["turbo"](np.linspace(0.08, 0.92, max(len(labels), 1)))
     few = len(labels) <= LABELS
     stride = max(1, -(-len(run.t) // POINTS))

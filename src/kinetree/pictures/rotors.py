@@ -1,4 +1,4 @@
-"""Maps of where approximations of rotors hold."""
+"""Maps of the accuracy of rotor approximations."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TITLES = {
 def rotor_map(
     model: Model, ratios: Any = None, inertias: Any = None, quantity: str = "acceleration", states: Any = 20
 ) -> Any:
-    """A figure of the error of each approximation of rotors, over gear ratio and rotor inertia.
+    """A figure of the error of each rotor approximation, over gear ratio and rotor inertia.
 
-    Lines are at 1 %, 10 % and 100 %; dots are the rotors that the robot has.
+    Contours are at 1 %, 10 % and 100 %; dots are the rotors of the robot.
 
     Args:
         model: a robot with rotors.
@@ -66,5 +66,5 @@ def rotor_map(
 
 
 def _around(values: list[float]) -> Any:
-    """Values from well below to well above those given."""
+    """A range of values from well below to well above those given."""
     return np.geomspace(min(values) / 30, max(values) * 30, 45)

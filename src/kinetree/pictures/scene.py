@@ -1,4 +1,4 @@
-"""A robot in a scene of viser: its bodies, and what can be shown beside them."""
+"""A robot in a viser scene: its bodies, and further layers that can be shown."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LAYERS = (
 )  # fmt: skip
 _TOUCHING = (230, 140, 40, 0.5)  # red, green, blue, opacity
 _FORCE, _MOMENT = (220, 60, 50), (60, 90, 220)
-_NAMED = 100  # bodies that get a label
+_NAMED = 100  # most bodies with a label
 
 
 class Scene:
-    """The nodes of one robot; names of nodes are numbers, since names from files may hold anything."""
+    """The scene nodes of one robot, named by numbers since names from files may contain anything."""
 
     def __init__(self, server: Any, model: Model, looks: Looks):
         self.server, self.model, self.scene = server, model, server.scene
@@ -53,9 +53,9 @@ class Scene:
             node.visible = visible
 
     def pose(self, q: Any, wrenches: Any = None) -> None:
-        """Put the robot into a posture; `wrenches` (nb, 6) are drawn, in body axes."""
+        """Put the robot into a posture; `wrenches` (nb, 6), in body axes, are drawn as arrows."""
         if not np.isfinite(q).all():
-            return  # a state that ended: the robot stays where it was
+            return  # the run of this state has ended: leave the robot where it is
         T = poses(self.model, q)
         found = sticks(self.model, q)
         with self.server.atomic():
@@ -82,7 +82,7 @@ class Scene:
                 self.layers["shapes"].append(node)
 
     def _add_touching(self) -> None:
-        """Collision shapes, and the points at which they touch a level ground in the neutral position."""
+        """Collision shapes, and the points that would touch level ground in the neutral position."""
         model, color = self.model, (*(c / 255 for c in _TOUCHING[:3]), _TOUCHING[3])
         for k, part in enumerate(model.geometries):
             size = part.shape.size or (0.01 * self.size,)  # a point has none
@@ -150,16 +150,17 @@ class Scene:
         """Arrows for the wrench through each joint: red forces, blue moments."""
         weight = float(self.model.total_mass) * 9.81 or 1.0
         R, origins = T[1:, :3, :3], T[1:, :3, 3]
-        scales = 0.5 * self.size / weight, 0.5 / weight  # half the robot: its weight, its weight at its size
+        # the weight, and the weight times the size, are drawn half as long as the robot
+        scales = 0.5 * self.size / weight, 0.5 / weight
         for arrow, part, scale in zip(self.arrows, (slice(3, 6), slice(0, 3)), scales):
             vectors = np.einsum("bij,bj->bi", R, np.asarray(wrenches)[:, part]) * scale
             lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-            longest = 0.8 * self.size  # of an arrow; beyond it, arrows keep their direction only
+            longest = 0.8 * self.size  # of an arrow; longer ones are cut to this length
             vectors = np.where(lengths > longest, vectors * (longest / np.maximum(lengths, 1e-12)), vectors)
             arrow.points = np.stack([origins, origins + vectors], 1).astype(np.float32)
 
     def holding(self, q: Any) -> np.ndarray:
-        """(nb, 6): the wrenches through the joints of a robot that rests in the posture `q`."""
+        """(nb, 6): the wrenches through the joints of a robot at rest in the posture `q`."""
         zero = np.zeros(self.model.nv)
         return of.joint_wrenches(self.model, q, zero, zero)
 

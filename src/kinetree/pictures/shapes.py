@@ -1,4 +1,4 @@
-"""Shapes in the scene of the browser: visual geometry, meshes from files, ellipsoids of inertia."""
+"""Shapes for the scene in the browser: visual geometry, meshes from files, inertia ellipsoids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kinetree.spatial.vector import sym_matrix
 
 GREY = (170, 175, 185)
 MESH_FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
-LARGEST = 64 << 20  # bytes of a mesh file
+LARGEST = 64 << 20  # most bytes of a mesh file
 _ROUND = 24  # points around a capsule
 
 
@@ -26,13 +26,13 @@ class MeshError(Exception):
 
 
 def wxyz(R: Any) -> tuple[float, ...]:
-    """The quaternion of a rotation in the order of the scene."""
+    """The quaternion of a rotation, scalar first as viser expects."""
     x, y, z, w = np.asarray(Rotation.from_matrix(np.asarray(R, float)).as_quaternion(), float)
     return float(w), float(x), float(y), float(z)
 
 
 def add_visual(scene: Any, name: str, visual: Visual, placement: np.ndarray) -> Any:
-    """Add one shape below the node that `name` begins with, at a 4x4 placement there."""
+    """Add one shape below the parent node in `name`, at a 4x4 placement relative to it."""
     rgba = visual.color or (*(c / 255 for c in GREY), 1.0)
     options: dict[str, Any] = {"color": tuple(round(255 * c) for c in rgba[:3])}
     if rgba[3] < 1:
@@ -60,30 +60,30 @@ def add_visual(scene: Any, name: str, visual: Visual, placement: np.ndarray) -> 
 
 
 def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of a mesh file. Nothing but the file itself is opened.
+    """Vertices and triangles of a mesh file. Only the file itself is opened.
 
     Raises:
         MeshError: trimesh cannot read it, or it is too large.
     """
     kind = path.suffix.lower().lstrip(".")
     if kind not in MESH_FORMATS:
-        raise MeshError(f"'{path.name}' is in none of the formats {', '.join(MESH_FORMATS)}")
+        raise MeshError(f"'{path.name}' has none of the formats {', '.join(MESH_FORMATS)}")
     if path.stat().st_size > LARGEST:
         raise MeshError(f"'{path.name}' has more than {LARGEST >> 20} MB")
     trimesh = needed("trimesh", f"mesh '{path.name}'")
     try:
-        content = io.BytesIO(path.read_bytes())  # no path: a mesh cannot lead to other files
+        content = io.BytesIO(path.read_bytes())  # no path, so a mesh cannot refer to other files
         mesh = trimesh.load(content, file_type=kind, force="mesh", process=False)
         vertices, faces = np.asarray(mesh.vertices, np.float32), np.asarray(mesh.faces, np.uint32)
     except Exception as error:
         raise MeshError(f"'{path.name}' cannot be read: {error}") from error
     if not len(faces) or not np.isfinite(vertices).all() or faces.max() >= len(vertices):
-        raise MeshError(f"'{path.name}' has no sound triangles")
+        raise MeshError(f"'{path.name}' has no valid triangles")
     return vertices, faces
 
 
 def hull(size: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of the convex hull of points; of flat ones, those of a fan over them."""
+    """Vertices and triangles of the convex hull of points; a fan if the points are coplanar."""
     points = np.reshape(size, (-1, 3))
     try:
         faces = convex_hull(points)
@@ -98,7 +98,7 @@ def hull(size: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def capsule(radius: float, half: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of a cylinder along z with half balls at its ends."""
+    """Vertices and triangles of a cylinder along z with hemispheres at its ends."""
     quarter = np.linspace(0, np.pi / 2, _ROUND // 2)
     angles = np.concatenate([-quarter[::-1], quarter])
     z = radius * np.sin(angles) + np.repeat([-half, half], _ROUND // 2)

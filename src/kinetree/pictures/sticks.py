@@ -1,5 +1,5 @@
-"""The stick figure of a robot: a line from each body to those that it carries, to its frames, and to what
-closes its loops."""
+"""The stick figure of a robot: a line from each body to its children, to its frames, and to the points where
+loops close."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sticks(NamedTuple):
     """World coordinates in one posture."""
 
     lines: Array  # (n, 2, 3): from, to
-    bodies: Array  # (n,): the body that each line is a part of; 0 is the world
+    bodies: Array  # (n,): the body that each line belongs to; 0 is the world
     joints: Array  # (nb, 3): where the joints are
     centers: Array  # (nb, 3): centres of mass
 
@@ -29,7 +29,7 @@ def poses(model: Model, q: Any) -> Array:
 
 
 def at(T: Array, point: Any) -> Array:
-    """A point of a body in the world."""
+    """The world coordinates of a point of a body."""
     return T[:3, :3] @ np.asarray(point, float) + T[:3, 3]
 
 
@@ -48,7 +48,7 @@ def sticks(model: Model, q: Any) -> Sticks:
     for i, parent in enumerate(model.parents, 1):
         if parent or not _floats(model, i):
             add(parent, T[i][:3, 3])
-        if not model.children(i) and i not in ends:  # a tip: as far beyond its centre of mass as before it
+        if not model.children(i) and i not in ends:  # a tip: the line ends at twice the centre of mass
             add(i, 2 * centers[i - 1] - T[i][:3, 3])
     for frame in model.frames:
         if frame.body and not model.children(frame.body):
@@ -65,7 +65,7 @@ def sticks(model: Model, q: Any) -> Sticks:
 
 
 def _ends(closure: Any) -> list[tuple[int, Any]]:
-    """The points, each in a body, that a closure brings together or holds apart."""
+    """The points, each in a body, that a closure connects."""
     if isinstance(closure, JointClosure):
         return [(closure.body, closure.placement.p), (closure.other, closure.other_placement.p)]
     if isinstance(closure, RodClosure):
@@ -74,12 +74,12 @@ def _ends(closure: Any) -> list[tuple[int, Any]]:
 
 
 def _floats(model: Model, body: int) -> bool:
-    """Whether a body can be anywhere: no line leads to it."""
+    """Whether a body floats, so that no line leads to it."""
     return model.bodies[body - 1].joint.nv == 6
 
 
 def size(model: Model, q: Any = None) -> float:
-    """How large the robot is, m: the length of its longest branch; what pictures are scaled by."""
+    """The size of the robot, m, by which pictures are scaled: the length of its longest branch."""
     found = sticks(model, model.neutral() if q is None else q)
     lengths = np.linalg.norm(found.lines[:, 1] - found.lines[:, 0], axis=-1)
     reach = np.zeros(model.nbodies + 1)

@@ -26,8 +26,8 @@ from kinetree.pictures.sticks import sticks
 
 HOST = "127.0.0.1"  # this computer only
 SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "5x")
-FRAMES = 30  # pictures a second while playing
-OPEN = 30  # sliders up to which their folder is open
+FRAMES = 30  # frames per second while playing
+OPEN = 30  # with more sliders, their folder starts closed
 
 
 def show(
@@ -43,11 +43,11 @@ def show(
 
     Args:
         shown: a model, which gets a slider for each velocity; or a trajectory, to play and scrub.
-        looks: shapes of the bodies; those of the file that the model was loaded from if None.
-        package_dirs: directories in which meshes of that file are looked for, besides its own.
-        port: of the page on this computer; the next free one if it is taken.
-        browser: open the page.
-        block: wait for Ctrl-C; None does so in a script, and not in an interactive session.
+        looks: shapes of the bodies; None takes those of the file that the model was loaded from.
+        package_dirs: further directories in which the meshes of that file are looked up.
+        port: local port of the page; the next free one if it is taken.
+        browser: open the page in the browser.
+        block: wait for Ctrl-C; None waits in a script, but not in an interactive session.
 
     Returns:
         The viewer: `.url`, `.close()`.
@@ -61,7 +61,7 @@ def show(
     if browser:
         webbrowser.open(viewer.url)
     if _waits(block):
-        print(f"{model.name} at {viewer.url}; Ctrl-C ends it")
+        print(f"{model.name} at {viewer.url}; Ctrl-C to stop")
         viewer.wait()
     return viewer
 
@@ -76,7 +76,7 @@ def _waits(block: bool | None) -> bool:
 
 
 def looks_of(model: Model, package_dirs: Any = ()) -> Looks:
-    """The shapes in the file that a model was loaded from; none if it is not there any more."""
+    """The shapes in the file that a model was loaded from; none if it no longer exists."""
     source = None if model.report is None else Path(model.report.source)
     if source is None or not source.is_file():
         return Looks()
@@ -91,9 +91,9 @@ class Viewer:
         needed("trimesh", "the viewer")
         self.run = None if isinstance(shown, Model) else shown
         self._states = [] if self.run is None else list(np.ndindex(self.run.batch))
-        self._shown: tuple[int, Trajectory | None] = (-1, None)  # the state of the batch that is shown
+        self._shown: tuple[int, Trajectory | None] = (-1, None)  # the displayed state of the batch
         self.model = shown if isinstance(shown, Model) else shown.model
-        with redirect_stdout(StringIO()):  # viser announces itself; `show` says what there is to say
+        with redirect_stdout(StringIO()):  # suppress viser's own announcement
             label = f"kinetree: {self.model.name}"
             self.server = viser.ViserServer(host=HOST, port=port, label=label, verbose=False)
         self.url = f"http://{HOST}:{self.server.get_port()}"
@@ -112,10 +112,10 @@ class Viewer:
         self._add_layers()
         self.update()
 
-    # -- what others do with it
+    # -- public methods
 
     def wait(self) -> None:
-        """Wait until Ctrl-C is typed."""
+        """Wait for Ctrl-C."""
         try:
             while not self._closed.wait(1.0):
                 pass
@@ -125,19 +125,19 @@ class Viewer:
             self.close()
 
     def close(self) -> None:
-        """Take the page down."""
+        """Shut down the page."""
         if not self._closed.is_set():
             self._closed.set()
             with redirect_stdout(StringIO()):
                 self.server.stop()
 
     def update(self) -> None:
-        """Draw the robot as the sliders say."""
+        """Draw the robot as set by the sliders."""
         with self._lock:
             wrenches = None
             if self.run is None:
                 values = np.array([s.value for s in self.sliders])
-                with suppress(AssemblyError):  # a loop that cannot go so far stays where it is
+                with suppress(AssemblyError):  # a loop that cannot reach this position stays where it is
                     self.q = self.model.integrate(self.model.neutral(), values)
                 if self.scene.visible["joint wrenches"]:
                     wrenches = self.scene.holding(self.q)
@@ -150,14 +150,14 @@ class Viewer:
             self.scene.pose(self.q, wrenches)
 
     def play_or_pause(self) -> None:
-        """Let the motion run, or hold it."""
+        """Play or pause the motion."""
         self.playing = not self.playing
         self.play.label = "pause" if self.playing else "play"
 
     # -- its parts
 
     def _part(self) -> Trajectory:
-        """The state of the batch that is shown."""
+        """The displayed state of the batch."""
         number = int(self.state.value) if self.state else 0
         kept, part = self._shown
         if part is None or kept != number:
@@ -200,7 +200,7 @@ class Viewer:
         gui, model = self.server.gui, self.model
         limits, reach = model.limits, self.scene.size
         (places, _), rest = model.coordinate_places, model.neutral()
-        shift = np.zeros(model.nv)  # sliders count from the neutral position, which is not 0 in a loop
+        shift = np.zeros(model.nv)  # sliders are relative to the neutral position, which is not 0 in a loop
         shift[places["v"]] = rest[places["q"]]
         lower, upper = limits.lower - shift, limits.upper - shift
         turning = {i for name, body in zip(model.joint_names, model.bodies)
@@ -210,7 +210,7 @@ class Viewer:
             for k, label in enumerate(coordinate_names(model)["v"]):
                 far = np.pi if k in turning else reach
                 low, high = max(float(lower[k]), -far), min(float(upper[k]), far)
-                if not low < high:  # limits beyond what is shown, or a joint that cannot move
+                if not low < high:  # limits outside the slider range, or a joint that cannot move
                     low, high = float(lower[k]) - 0.001, float(lower[k]) + far
                 low, high = math.ceil(low * 1000) / 1000, math.floor(high * 1000) / 1000
                 slider = gui.add_slider(label, low, high, 0.001, min(max(0.0, low), high))
@@ -243,7 +243,7 @@ class Viewer:
         threading.Thread(target=self._advance, args=(begin, end), daemon=True).start()
 
     def _advance(self, begin: float, end: float) -> None:
-        """Move time on while playing; from the end, start again."""
+        """Advance the time while playing; restart at the end."""
         last = time.monotonic()
         while not self._closed.wait(1 / FRAMES):
             now = time.monotonic()
@@ -278,13 +278,13 @@ class Viewer:
 
 
 def _angles(joint: Any, place: slice) -> list[int]:
-    """The velocities of a joint that turn it, seen from its motion subspace in the neutral position."""
+    """The velocities of a joint that rotate it, according to its motion subspace in the neutral position."""
     columns = joint.subspace(joint.neutral()).columns
     return [k for k, S in zip(range(place.start, place.stop), columns) if any(S.angular)]
 
 
 def _harmless(text: str) -> str:
-    """A name from a file as text that Markdown leaves as it is."""
+    """A name from a file as text without Markdown markup."""
     return re.sub(r"[^\w .,:/'()-]", "_", text)
 
 

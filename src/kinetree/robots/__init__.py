@@ -1,4 +1,4 @@
-"""Robot files that come with the library, to try a file on everything that takes one."""
+"""Robot files that come with the library, to try functions that take a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs of a function of a model, on this machine or on a cluster, with the same answer everywhere."""
+"""Many runs of a function of a model, on this machine or on a cluster, with the same results everywhere."""
 
 from kinetree.scale.distributions import choice, file, lognormal, normal, on_sphere, sobol, uniform
 from kinetree.scale.reductions import Reduction, best, covariance, histogram, mean, quantiles

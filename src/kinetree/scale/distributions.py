@@ -1,7 +1,7 @@
-"""What is varied from run to run: distributions, arrays, and files of arrays.
+"""What varies from run to run: distributions, arrays, and files of arrays.
 
-Each gives the values of any runs, asked for by their numbers: a value depends on the seed, its name and
-the number of the run, never on what else is asked for.
+Each source gives the values of any runs, by number. A value depends on the seed, its name and the number of
+the run, and on nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = np.ndarray
 
 
 class Source(ABC):
-    """Values by number of run; see the module."""
+    """Values by run number; see the module."""
 
     @abstractmethod
     def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
@@ -44,23 +44,23 @@ class Source(ABC):
 
 
 class Random(Source):
-    """A distribution: values are made of uniform numbers, on which also a program can compute."""
+    """A distribution: values are computed from uniform numbers, in NumPy or inside a program."""
 
     def values(self, runs: Array, shape: tuple[int, ...], key: Array) -> Array:
         return self.formed(philox.uniform(key, runs, self.needed(shape)), shape)
 
     def needed(self, shape: tuple[int, ...]) -> int:
-        """How many uniform numbers a value takes."""
+        """How many uniform numbers a value needs."""
         return math.prod(shape)
 
     @abstractmethod
     def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
-        """Values (..., *shape) made of uniform numbers (..., needed), which may be expressions."""
+        """Values (..., *shape) from uniform numbers (..., needed), which may be expressions."""
 
 
 @dataclass(frozen=True)
 class Normal(Random):
-    """Normal with a mean and a standard deviation: numbers, or arrays of the shape of the input."""
+    """Normal, with a mean and a standard deviation: numbers, or arrays of the shape of the input."""
 
     mean: Any = 0.0
     deviation: Any = 1.0
@@ -72,7 +72,7 @@ class Normal(Random):
 
 @dataclass(frozen=True)
 class Lognormal(Random):
-    """exp of a normal number: a median, and the standard deviation of its logarithm."""
+    """Lognormal: exp of a normal number, with a median and the standard deviation of its logarithm."""
 
     median: Any = 1.0
     deviation: Any = 0.1
@@ -83,7 +83,7 @@ class Lognormal(Random):
 
 @dataclass(frozen=True)
 class Uniform(Random):
-    """Uniform between two ends: numbers, or arrays of the shape of the input."""
+    """Uniform between two bounds: numbers, or arrays of the shape of the input."""
 
     low: Any = 0.0
     high: Any = 1.0
@@ -95,9 +95,7 @@ class Uniform(Random):
 
 @dataclass(frozen=True)
 class OnSphere(Random):
-    """Uniform on a sphere: directions of any dimension, times a radius; four of them are random
-    quaternions.
-    """
+    """Uniform on a sphere of a given radius, in any dimension; in dimension four, random quaternions."""
 
     radius: float = 1.0
 
@@ -108,7 +106,7 @@ class OnSphere(Random):
 
 @dataclass(frozen=True)
 class Choice(Random):
-    """One of some values, each as likely as the others or with the given weights."""
+    """One of several values, equally likely or with the given weights."""
 
     options: Any
     weights: Any = None
@@ -137,12 +135,12 @@ class Choice(Random):
 
     @property
     def _ends(self) -> Array:
-        """The shares up to and with each of the values."""
+        """The cumulative shares of the values."""
         ends = np.cumsum(np.asarray(self.weights, float))
         return ends / ends[-1]
 
     def _recorded(self, options: Array, u: Any, shape: tuple[int, ...]) -> Array:
-        """The same for one expression: the values are a table of the program."""
+        """The same for an expression: the values become a table of the program."""
         if self.weights is None:
             place = ops.floor(u * float(len(options)))
         else:
@@ -154,8 +152,8 @@ class Choice(Random):
 
 @dataclass(frozen=True)
 class Sobol(Source):
-    """Quasi-random numbers between two ends: they fill the box more evenly than random ones. Scrambled by
-    the seed.
+    """Quasi-random numbers between two bounds, scrambled by the seed: they fill the box more evenly than
+    random ones.
     """
 
     low: Any = 0.0
@@ -262,7 +260,7 @@ class _Table:
 
 
 def normal_quantile(u: Array) -> Array:
-    """The normal number below which a share u lies, to 1e-15. Wichura (1988), algorithm AS 241."""
+    """The normal quantile of a share u, to 1e-15. Wichura (1988), algorithm AS 241."""
     return np.frompyfunc(_quantile, 1, 1)(u) if u.dtype == object else _quantile(u)
 
 
@@ -333,7 +331,7 @@ KINDS = {kind.__name__.lower(): kind for kind in (Normal, Lognormal, Uniform, On
 
 
 def from_dict(data: Any) -> Source:
-    """The source that `to_dict` wrote down."""
+    """The source that `to_dict` described."""
     if not isinstance(data, dict) or data.get("kind") not in KINDS:
         raise ArgumentError(f"a distribution has a kind, one of {', '.join(KINDS)}; got {shown(data)}")
     kind = KINDS[data["kind"]]

@@ -1,7 +1,7 @@
-"""Where chunks of runs are made: here, on the library's own threads, or on a cluster by Ray.
+"""Where chunks of runs are computed: here, on the library's own threads, or on a cluster with Ray.
 
-An engine gives the parts in the order of the runs, whatever order they were finished in. It holds a
-bounded number of them at a time.
+An engine yields the parts in the order of the runs, whatever order they finish in, and holds a bounded
+number of them at a time.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kinetree.scale.work import Part, Work
 Chunk = tuple[int, int]
 Engine = Callable[[Work, Iterator[Chunk]], Iterator[Part]]
 AHEAD = 2  # chunks in flight for each worker
-RETRIES = 8  # of a chunk whose worker died
+RETRIES = 8  # per chunk whose worker died
 
 
 def local(work: Work, chunks: Iterator[Chunk]) -> Iterator[Part]:
-    """One chunk after the other, each on all threads."""
+    """One chunk after another, each on all threads."""
     for chunk in chunks:
         yield work(*chunk)
 
 
 def on_ray(address: str | None) -> Engine:
-    """Chunks as tasks of Ray: a cluster of its own on this machine, or the one at an address."""
+    """Chunks as Ray tasks: on a local cluster started for the call, or on the one at an address."""
 
     def run(work: Work, chunks: Iterator[Chunk]) -> Iterator[Part]:
         ray = needed("ray", "engine='ray'")
@@ -64,7 +64,7 @@ def _tasks(ray: Any, work: Work, chunks: Iterator[Chunk]) -> Iterator[Part]:
 
 
 def _chunk(work: Work, start: int, stop: int) -> Part:
-    """What a worker of Ray does: one core, one thread."""
+    """What a Ray worker does: one chunk on one core, with one thread."""
     from kinetree import threads
 
     threads.set_threads(1)
@@ -72,7 +72,7 @@ def _chunk(work: Work, start: int, stop: int) -> Part:
 
 
 def engine_of(name: Any) -> Engine:
-    """The engine of a name: "local", "ray", or an address of a cluster of Ray."""
+    """The engine of a name: "local", "ray", or the address of a Ray cluster."""
     if name == "local":
         return local
     if name == "ray":

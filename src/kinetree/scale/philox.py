@@ -1,8 +1,7 @@
-"""Random numbers by counter: the numbers of a run follow from the seed, a name and the number of the run
-alone.
+"""Counter-based random numbers: those of a run follow from the seed, a name and the number of the run alone.
 
-Philox 4x64-10 of Salmon and others (2011), the generator that NumPy has under that name, for whole arrays
-of counters at once. No state is carried from run to run, so runs may be made in any order, anywhere.
+Philox 4x64-10 of Salmon and others (2011), NumPy's generator of that name, for whole arrays of counters at
+once. No state is carried from run to run, so runs may be computed in any order, anywhere.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 def key_of(seed: int, name: str) -> np.ndarray:
-    """The key (2,) of one random quantity: names do not share numbers."""
+    """The key (2,) of one random quantity: different names have independent numbers."""
     digest = hashlib.sha256(f"{seed}\0{name}".encode()).digest()
     return np.frombuffer(digest[:16], "<u8").astype(np.uint64)
 
 
 def slots(names: Sequence[tuple[str, int]], seed: int) -> np.ndarray:
-    """(blocks, 3): key and counter of each group of four words, for names with so many groups each."""
+    """(blocks, 3): key and counter of each block of four words, for names with a number of blocks each."""
     rows = [(*key_of(seed, name), k) for name, blocks in names for k in range(blocks)]
     return np.array(rows, np.uint64).reshape(-1, 3)
 
@@ -39,7 +38,7 @@ def words(key: np.ndarray, runs: np.ndarray, count: int) -> np.ndarray:
 
 
 def words_of(table: np.ndarray, runs: np.ndarray) -> np.ndarray:
-    """(len(runs), 4 blocks) random words of some runs, as the `slots` say."""
+    """(len(runs), 4 blocks) random words of some runs, as given by `slots`."""
     counters = np.zeros((4, len(runs), len(table)), np.uint64)
     counters[0] = table[:, 2]
     counters[1] = np.asarray(runs, np.uint64)[:, None]
@@ -47,7 +46,7 @@ def words_of(table: np.ndarray, runs: np.ndarray) -> np.ndarray:
 
 
 def uniform(key: np.ndarray, runs: np.ndarray, count: int, dtype: Any = np.float64) -> np.ndarray:
-    """(len(runs), count) numbers in (0, 1), both ends excluded, of as many bits as the type has room for."""
+    """(len(runs), count) numbers in (0, 1), both ends excluded, with as many bits as the type can hold."""
     return between(words(key, runs, count), dtype)
 
 
@@ -72,7 +71,7 @@ def philox(counters: np.ndarray, key: np.ndarray) -> np.ndarray:
 
 
 def _product(x: np.uint64, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The high and the low word of the product of two 64-bit words."""
+    """The high and low words of the product of two 64-bit words."""
     x0, x1, y0, y1 = x & _LOW, x >> _HALF, y & _LOW, y >> _HALF
     low, cross0, cross1 = x0 * y0, x1 * y0, x0 * y1
     middle = (low >> _HALF) + (cross0 & _LOW) + cross1

@@ -1,7 +1,7 @@
-"""What is kept of many runs: means, covariances, quantiles, histograms, the best ones.
+"""Reductions over many runs: means, covariances, quantiles, histograms, the best runs.
 
-A reduction folds blocks of `BLOCK` runs, always the same ones and always in order. So what it gives does
-not depend on how runs were spread over chunks, workers and machines.
+A reduction folds blocks of `BLOCK` runs, always the same blocks in the same order. So its result does not
+depend on how runs are spread over chunks, workers and machines.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ class Reduction(ABC):
     """Folds rows of results; see the module.
 
     Args:
-        of: the name of a result; or a function of a model (`kt.function`), whose inputs are results by their
-            names; or a Python function of all results of some runs, {name: (runs, ...)} -> (runs,
-            ...).
+        of: the name of a result; or a function of a model (`kt.function`) whose inputs are results, by name;
+            or a Python function of all results of some runs, {name: (runs, ...)} -> (runs, ...).
     """
 
     def __init__(self, of: str | Callable[[Rows], Any]):
@@ -41,12 +40,12 @@ class Reduction(ABC):
 
     @property
     def name(self) -> str:
-        """What it is called among others."""
+        """Its name among other reductions."""
         what = self.of if isinstance(self.of, str) else getattr(self.of, "__name__", "value")
         return f"{type(self).__name__.lower()}_{what}"
 
     def column(self, rows: Rows, model: Model) -> Array:
-        """The values that it looks at, (runs, ...)."""
+        """The values that it reduces, (runs, ...)."""
         if isinstance(self.of, Function):
             names = [a.name for a in self.of.own_inputs if a.name in rows]
             return np.asarray(self.of(model, **{name: rows[name] for name in names}))
@@ -58,11 +57,11 @@ class Reduction(ABC):
 
     @abstractmethod
     def start(self) -> Any:
-        """What there is before the first block."""
+        """The state before the first block."""
 
     @abstractmethod
     def fold(self, state: Any, values: Array, runs: Array) -> Any:
-        """What there is after one block more; runs that failed are left out."""
+        """The state after one more block; failed runs are left out."""
 
     @abstractmethod
     def finish(self, state: Any) -> Any:
@@ -70,7 +69,7 @@ class Reduction(ABC):
 
 
 class Moments(NamedTuple):
-    """Of the runs that did not fail: how many, their mean, and their variance or covariance."""
+    """Of the runs that did not fail: their number, mean, and variance or covariance."""
 
     runs: int
     mean: Any
@@ -78,7 +77,7 @@ class Moments(NamedTuple):
 
 
 class Mean(Reduction):
-    """The mean and the variance of a result, number by number."""
+    """The mean and variance of a result, element by element."""
 
     def start(self) -> Any:
         return 0, 0.0, 0.0
@@ -92,7 +91,7 @@ class Mean(Reduction):
 
 
 class Covariance(Mean):
-    """The mean and the covariance matrix of a result, whose numbers are taken as one vector."""
+    """The mean and covariance matrix of a result, flattened to a vector."""
 
     def fold(self, state: Any, values: Array, runs: Array) -> Any:
         flat = values.reshape(len(values), -1)
@@ -100,7 +99,7 @@ class Covariance(Mean):
 
 
 def _merged(state: Any, values: Array, square: Callable[[Array], Array]) -> Any:
-    """Count, mean and sum of squared deviations of two sets together (Chan and others, 1979)."""
+    """Count, mean and sum of squared deviations of two sets combined (Chan and others, 1979)."""
     count, mean, spread = state
     if not len(values):
         return state
@@ -118,17 +117,17 @@ class Quantiles(NamedTuple):
 
     shares: Any
     values: Any  # (len(shares), ...)
-    error: float  # a share is right within this
+    error: float  # bound on the error of a share
 
 
 class Quantile(Reduction):
-    """Quantiles of a result, number by number, in bounded memory.
+    """Quantiles of a result, element by element, in bounded memory.
 
     Args:
         of: as for every reduction.
         shares: such as (0.05, 0.5, 0.95).
         kept: how many numbers are kept; the more, the smaller the error, which the result states. Up to
-            that many runs it is exact.
+            this many runs the result is exact.
     """
 
     def __init__(self, of: Any, shares: Sequence[float] = (0.05, 0.5, 0.95), kept: int = 1 << 14):
@@ -139,7 +138,7 @@ class Quantile(Reduction):
         self.kept = max(2 * BLOCK, int(kept) // (2 * BLOCK) * 2 * BLOCK)
 
     def start(self) -> Any:
-        return {}, 0, 0.0  # level -> sorted values of the weight 2^level, how many, error in ranks
+        return {}, 0, 0.0  # level -> sorted values of weight 2^level; count; error in ranks
 
     def fold(self, state: Any, values: Array, runs: Array) -> Any:
         levels, count, error = state
@@ -150,7 +149,7 @@ class Quantile(Reduction):
             whole = np.sort(np.concatenate(levels.pop(level)), 0)
             even = len(whole) // 2 * 2
             rest = [whole[even:]] if even < len(whole) else []
-            # every second one, from the first or the second by turns, stands for two
+            # every second value, starting alternately at the first or second, stands for two
             levels[level + 1] = [*levels.get(level + 1, []), whole[:even][level % 2 :: 2]]
             if rest:
                 levels[level] = rest
@@ -176,7 +175,7 @@ class Quantile(Reduction):
 
 
 class Counts(NamedTuple):
-    """How many values lie in each bin; `outside` are below, above, or not numbers."""
+    """How many values are in each bin; `outside` counts those below, above, or NaN."""
 
     edges: Any
     counts: Any  # (bins, ...)
@@ -184,12 +183,12 @@ class Counts(NamedTuple):
 
 
 class Histogram(Reduction):
-    """How often a result lies in each of some bins, number by number.
+    """How often a result falls into each bin, element by element.
 
     Args:
         of: as for every reduction.
         bins: how many.
-        low, high: the ends of the first and the last.
+        low, high: the lower end of the first bin and the upper end of the last.
     """
 
     def __init__(self, of: Any, bins: int, low: float, high: float):
@@ -219,14 +218,14 @@ class Histogram(Reduction):
 
 
 class Chosen(NamedTuple):
-    """The runs that came out best, in order."""
+    """The best runs, in order."""
 
     runs: Any
     values: Any
 
 
 class Best(Reduction):
-    """The runs in which a result, one number a run, is smallest or largest.
+    """The runs in which a result, one number per run, is smallest or largest.
 
     Args:
         of: as for every reduction.
@@ -258,7 +257,7 @@ mean, covariance, quantiles, histogram, best = Mean, Covariance, Quantile, Histo
 
 
 class Fold:
-    """Some reductions at once, over blocks that come in order."""
+    """Several reductions at once, over blocks that come in order."""
 
     def __init__(self, reductions: Any, model: Model):
         self.model = model
@@ -277,7 +276,7 @@ class Fold:
         self.states = {name: reduction.start() for name, reduction in reductions.items()}
 
     def add(self, start: int, rows: Rows, failed: Array) -> None:
-        """The rows of the runs from `start` on, a whole number of blocks but for the last."""
+        """Add the rows of the runs from `start` on: whole blocks, except at the end."""
         for name, reduction in self.reductions.items():
             column = reduction.column(rows, self.model)
             for first in range(0, len(failed), BLOCK):
@@ -287,5 +286,5 @@ class Fold:
                 self.states[name] = reduction.fold(self.states[name], column[block][good], runs)
 
     def results(self) -> dict[str, Any]:
-        """What the reductions give of all that was added."""
+        """The results of the reductions over everything added."""
         return {name: r.finish(self.states[name]) for name, r in self.reductions.items()}

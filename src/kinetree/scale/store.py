@@ -1,4 +1,4 @@
-"""A sweep in a directory: what it is, and the parts that are done; JSON and arrays, nothing that runs."""
+"""A sweep in a directory: its specification and finished parts, as JSON and arrays; nothing executable."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kinetree.stages import Function
 
 SPEC = "sweep.json"
 FORMAT = "kinetree sweep 1"
-ELSEWHERE = "given again"  # what is not data is named, and handed in again by whoever goes on
+ELSEWHERE = "given again"  # marks what is not data: the caller must give it again
 
 
 def write_spec(folder: Path, work: Work, n: int, chunk: int) -> None:
-    """Write down what a sweep is; FileError if another one is there already."""
+    """Write the specification of a sweep; FileError if another sweep is already there."""
     folder.mkdir(parents=True, exist_ok=True)
     fixed, over = {}, {}
     for name, value in work.fixed.items():
@@ -50,7 +50,7 @@ def write_spec(folder: Path, work: Work, n: int, chunk: int) -> None:
 
 
 def read_spec(folder: Path) -> dict[str, Any]:
-    """What was written down about a sweep."""
+    """The specification of a sweep."""
     try:
         spec = json.loads((folder / SPEC).read_text())
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def read_spec(folder: Path) -> dict[str, Any]:
 
 
 def read_work(folder: Path, spec: dict[str, Any], function: Any, take: Any, again: dict[str, Any]) -> Work:
-    """The work of a sweep that was written down; what is not data must be given again."""
+    """The work of a saved sweep; what is not data must be given again."""
     over: dict[str, Source] = {}
     for name, entry in spec["over"].items():
         if entry.get("kind") == "given":
@@ -88,12 +88,12 @@ def read_work(folder: Path, spec: dict[str, Any], function: Any, take: Any, agai
 
 
 def name_of(function: Any) -> str:
-    """What a function is called in a file: the library's own are found by it again."""
+    """The name of a function in a file; the library's own functions are found by it."""
     return str(getattr(function, "name", None) or getattr(function, "__name__", "function"))
 
 
 def named(name: str, function: Any) -> Any:
-    """The function of a name: the library's own, unless one is given, which must be called the same."""
+    """The function of a name: the library's own, or the one given, which must have the same name."""
     import kinetree
 
     if function is not None:
@@ -111,7 +111,7 @@ def part_path(folder: Path, start: int) -> Path:
 
 
 def write_part(folder: Path, part: Part) -> None:
-    """Keep a part: it is there wholly, or not at all."""
+    """Store a part atomically."""
     facts = {
         "reasons": {str(k): v for k, v in part.reasons.items()},
         "processor": part.processor,
@@ -128,7 +128,7 @@ def write_part(folder: Path, part: Part) -> None:
 
 
 def read_part(folder: Path, start: int, stop: int) -> Part | None:
-    """A part that was kept; None if it is not there, or not whole."""
+    """A stored part; None if it is missing or incomplete."""
     path = part_path(folder, start)
     if not path.exists():
         return None
@@ -161,14 +161,14 @@ def _safe(name: str) -> str:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """A file of the folder itself; a name that leads out of it is refused."""
+    """A file directly inside the folder; a name that leads out of it is refused."""
     if Path(name).name != name:
         raise FileError(f"'{folder / SPEC}' names the file '{name}', which is not in that folder")
     return folder / name
 
 
 def _atomic(place: Path, write: Any) -> None:
-    """Write beside, then rename."""
+    """Write to a temporary file, then rename it."""
     beside = place.with_name(f".{place.name}.{os.getpid()}{place.suffix}")
     try:
         write(beside)

@@ -1,4 +1,4 @@
-"""`kt.scale.map`: a function of a model for many runs, here or on a cluster."""
+"""`kt.scale.map`: a function of a model for many runs, locally or on a cluster."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from kinetree.scale.work import Part, Rows, Work, read
 from kinetree.stages import Function
 
 Array = np.ndarray
-SECONDS = 1.0  # that a chunk takes, about
-MEMORY = 1 << 28  # bytes of results that a chunk may have
+SECONDS = 1.0  # about how long a chunk takes
+MEMORY = 1 << 28  # the most bytes of results in a chunk
 
 
 class Results(NamedTuple):
-    """What a sweep gave."""
+    """The result of a sweep."""
 
     rows: Rows  # name -> (n, ...), NaN where a run failed; empty if only reductions were asked for
     reduced: dict[str, Any]
     reasons: dict[int, str]  # run -> why it failed
-    processors: tuple[str, ...]  # equal bits are promised for equal ones
+    processors: tuple[str, ...]  # equal processors give equal bits
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write the rows to a Parquet file (extra `tables`): a column a number, and why a run failed."""
+        """Write the rows to a Parquet file (extra `tables`): one column per number, and why a run failed."""
         arrow = needed("pyarrow", "to_parquet")
         columns: dict[str, Any] = {}
         for name, values in self.rows.items():
@@ -50,10 +50,10 @@ class Results(NamedTuple):
 
 
 class Sweep:
-    """Many runs of a function of a model, made when they are asked for: iterate, `collect()` or `save()`.
+    """Many runs of a function of a model, computed on demand: iterate, `collect()` or `save()`.
 
-    Iterating gives `Part`s in the order of the runs while others are still being made. What was done is
-    kept in `reduced`, `reasons` and `processors`.
+    Iteration yields `Part`s in the order of the runs while others are still being computed. `reduced`,
+    `reasons` and `processors` describe the runs done so far.
     """
 
     def __init__(self, work: Work, n: int, chunk: Any, reduce: Any, engine: str, progress: Any):
@@ -73,15 +73,15 @@ class Sweep:
 
     @property
     def reduced(self) -> dict[str, Any]:
-        """The reductions of the runs that are done."""
+        """The reductions over the runs done so far."""
         return self.fold.results()
 
     def collect(self, keep: bool | None = None) -> Results:
-        """Make all runs, and return what they gave.
+        """Compute all runs and return their results.
 
         Args:
-            keep: with the results of every run; by default if nothing is reduced. Without them, memory
-                does not grow with the number of runs.
+            keep: include the results of every run; by default only if nothing is reduced. Without them,
+                memory does not grow with the number of runs.
         """
         keep = not self.fold.reductions if keep is None else keep
         parts = []
@@ -93,10 +93,9 @@ class Sweep:
         return Results(rows, self.reduced, dict(self.reasons), tuple(sorted(self.processors)))
 
     def save(self, directory: str | Path) -> Results:
-        """Make all runs and keep each part in a directory as it comes; what is there already is not made
-        again.
+        """Compute all runs and store each part in a directory as it finishes; stored parts are not repeated.
 
-        After a crash or Ctrl-C, `kt.scale.resume(directory)` goes on.
+        After a crash or Ctrl-C, continue with `kt.scale.resume(directory)`.
         """
         folder = Path(directory)
         store.write_spec(folder, self.work, self.n, self._size())
@@ -131,7 +130,7 @@ class Sweep:
             bar.end()
 
     def _size(self) -> int:
-        """Runs in a chunk: about a second of work, and never so many that their results fill the memory."""
+        """Runs per chunk: about a second of work, within the limit on the memory of results."""
         if self.chunk is None:
             self.work(0, 1)  # compiles
             begun = time.perf_counter()
@@ -157,28 +156,29 @@ def map(
     progress: bool | None = None,
     **fixed: Any,
 ) -> Sweep:
-    """Many runs of a function of a model, with what varies drawn anew for each.
+    """Many runs of a function of a model, with varying inputs drawn for each run.
 
-    What a run gives depends on the seed and its number alone: not on chunks, workers, engines or failures.
+    The result of a run depends only on the seed and its number, not on chunks, workers, engines or failures.
 
     Args:
         function: a function of a model, `kt.simulate`, or a Python function f(model, **arrays) of whole
-            batches, whose results have an axis of runs in front.
+            batches, whose results have a leading axis of runs.
         model: the robot.
         over: what varies, by name: inputs of the function (`q0` and `v0` for `simulate`), "gravity",
             "parameters", or of one body "mass/NAME", "center/NAME", "inertia/NAME" (about its centre of
-            mass; xx, yy, zz, xy, xz, yz). Each a distribution (`kt.scale.normal`, `uniform`, `lognormal`,
+            mass; xx, yy, zz, xy, xz, yz). Each is a distribution (`kt.scale.normal`, `uniform`, `lognormal`,
             `on_sphere`, `choice`, `sobol`), an array with a row for each run, or `kt.scale.file(path)`.
-        n: how many runs; by default as many as the arrays have rows.
-        chunk: runs that are made at once; "auto" for about a second of work. It changes no result.
+        n: the number of runs; by default the number of rows of the arrays.
+        chunk: runs computed at once; "auto" for about a second of work. It does not change results.
         seed: of the random numbers.
-        reduce: what is kept of all runs: `kt.scale.mean("tau")`, `covariance`, `quantiles`, `histogram`,
-            `best`, one or a list or a dict of them.
-        engine: "local", the threads of this process; "ray", a local cluster of Ray that is started for
-            the call; or the address of a cluster, "ray://host:10001".
-        take: what is taken of a result, {name: (runs, ...)}: of a Trajectory, for example. By default all
+        reduce: reductions over all runs: `kt.scale.mean("tau")`, `covariance`, `quantiles`, `histogram`,
+            `best`; one, or a list or a dict of them.
+        engine: "local", the threads of this process; "ray", a local Ray cluster started for the call; or the
+            address of a cluster, "ray://host:10001".
+        take: extracts {name: (runs, ...)} from a result, for example from a Trajectory. By default all
             results of a function, and the last state of a simulation.
-        progress: True for a line with rate and time left, None for that on a terminal, False for silence.
+        progress: True for a line with rate and time left, None for that on a terminal only, False for
+            silence.
         fixed: all other arguments of the function, the same for all runs.
 
     Returns:
@@ -217,11 +217,11 @@ def resume(
     progress: bool | None = None,
     **again: Any,
 ) -> Sweep:
-    """The sweep that was saved in a directory; its `save(directory)` goes on where it stopped.
+    """The sweep saved in a directory; its `save(directory)` continues where it stopped.
 
     Args:
         directory: where it is.
-        function, take, again: what is not data is not in the directory: functions of your own,
+        function, take, again: what the directory cannot hold because it is not data: functions of your own,
             controllers. Give these again.
         reduce, engine, progress: as for `kt.scale.map`.
     """
@@ -232,7 +232,7 @@ def resume(
 
 
 def _refuse_missing(function: Any, sources: dict[str, Any], fixed: dict[str, Any]) -> None:
-    """ArgumentError if something that the function needs neither varies nor is given."""
+    """Raise ArgumentError if a required input neither varies nor is given."""
     needed: list[str] = []
     if function is simulate:
         needed = ["q0", "v0", "duration", "dt"]
@@ -246,14 +246,14 @@ def _refuse_missing(function: Any, sources: dict[str, Any], fixed: dict[str, Any
 
 
 def _whole_blocks(runs: Any) -> int:
-    """A number of runs as whole blocks, so that reductions see the same ones whatever the chunk is."""
+    """A number of runs rounded to whole blocks, so that reductions see the same blocks for any chunk size."""
     if isinstance(runs, bool) or not isinstance(runs, (int, float, np.integer)) or not 0 < runs < math.inf:
         raise ArgumentError(f"scale: chunk must be a number of runs or 'auto', got {shown(runs)}")
     return max(1, round(runs / BLOCK)) * BLOCK
 
 
 class _Bar:
-    """A line on the terminal: how far, how fast, how long still."""
+    """A progress line on the terminal: runs done, rate and time left."""
 
     def __init__(self, wanted: bool | None, n: int):
         terminal = bool(getattr(sys.stderr, "isatty", lambda: False)())

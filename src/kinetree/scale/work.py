@@ -1,4 +1,4 @@
-"""What is done for a chunk of runs: draw what varies, call the function, and make rows of what it gives."""
+"""The work on a chunk of runs: draw the varying inputs, call the function, collect its results as rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kinetree.stages import Function, function
 
 Array = np.ndarray
 Rows = dict[str, Array]
-# Of one body: what may be varied, and how many numbers it is.
+# Fields of one body that may vary, with their shapes.
 FIELDS: dict[str, tuple[int, ...]] = {"mass": (), "center": (3,), "inertia": (6,)}
 RESISTANCES = ("friction", "damping")  # of one joint, in simulations
 STARTS = {"q0": "nq", "v0": "nv"}  # of simulate
@@ -33,7 +33,7 @@ MODEL = {"parameters": ("nb", 10), "gravity": (3,)}
 
 
 class Part(NamedTuple):
-    """The results of some runs next to each other."""
+    """The results of consecutive runs."""
 
     start: int
     rows: Rows  # name -> (runs, ...), NaN where a run failed
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Work:
-    """A function of a model, what varies from run to run, and what does not."""
+    """A function of a model, with its varying and its fixed inputs."""
 
     function: Any
     model: Model
@@ -68,7 +68,7 @@ class Work:
         self.shapes = {name: self._shape(name, source) for name, source in self.over.items()}
 
     def _shape(self, name: str, source: Source) -> tuple[int, ...]:
-        """The shape of one value of what varies."""
+        """The shape of one value of a varying input."""
         field_name, slash, body = name.partition("/")
         if slash and field_name in RESISTANCES and self.function is simulate:
             place = self.model.spanning_tree.coordinate_index(body)
@@ -102,7 +102,7 @@ class Work:
         return ()
 
     def drawn(self, start: int, stop: int) -> dict[str, Array]:
-        """What varies, for some runs."""
+        """The varying inputs of some runs."""
         runs, found = np.arange(start, stop), {}
         for name, source in self.over.items():
             shape = self.shapes[name]
@@ -115,7 +115,7 @@ class Work:
         return self._with_bodies(found, stop - start)
 
     def _with_bodies(self, found: dict[str, Array], count: int) -> dict[str, Array]:
-        """The fields of single bodies as `parameters` of all."""
+        """The varied fields of single bodies, as `parameters` of all bodies."""
         fields = {name: x for name, x in found.items() if name.partition("/")[0] in FIELDS and "/" in name}
         if not fields:
             return found
@@ -136,12 +136,12 @@ class Work:
         return Part(start, rows, reasons, processor())
 
     def _rows(self, inputs: dict[str, Array], start: int, stop: int, reasons: dict[int, str]) -> Rows:
-        """Halves are tried again where the whole raises, so that only the runs that fail are lost."""
+        """Rows of results; if a batch raises, its halves are retried, so that only failing runs are lost."""
         try:
             rows = self._called(inputs, start, reasons)
         except KinetreeError as error:
             if isinstance(error, ArgumentError):
-                raise  # the same for all runs
+                raise  # affects all runs
             if stop - start == 1:
                 reasons[start] = str(error)
                 return {}
@@ -187,7 +187,7 @@ class Work:
         return {"q": run.q[:, -1].copy(), "v": run.v[:, -1].copy()}
 
     def _resisting(self, arguments: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
-        """Friction and damping that vary, as a control law; the model without its own of these."""
+        """Varying friction and damping as a control law, and the model without its own."""
         varying = {name: x for name, x in arguments.items() if name.partition("/")[0] in RESISTANCES}
         if not varying:
             return self.model, arguments
@@ -218,10 +218,9 @@ def resistance(model: Model, q: Array, v: Array, friction: Array, damping: Array
 
 
 def _changed(parameters: Array, what: str, values: Array) -> Array:
-    """The parameters (runs, 10) of one body with another mass, centre of mass, or inertia about that
-    centre.
+    """The parameters (runs, 10) of one body with a new mass, centre of mass, or inertia about that centre.
 
-    Another mass scales the inertia about the centre with it, as another density does.
+    A new mass scales the inertia about the centre, like a change of density.
     """
     mass, first, second = parameters[:, :1], parameters[:, 1:4], parameters[:, 4:]
     center = np.divide(first, mass, out=np.zeros_like(first), where=mass != 0)
@@ -243,7 +242,7 @@ def _steiner(mass: Array, c: Array) -> Array:
 
 
 def _joined(halves: list[tuple[Rows, int]]) -> Rows:
-    """Rows one below the other; NaN where a part has none."""
+    """Rows stacked; NaN where a part has none."""
     names = {name: x for rows, _ in halves for name, x in rows.items()}
     return {
         name: np.concatenate([
@@ -255,13 +254,13 @@ def _joined(halves: list[tuple[Rows, int]]) -> Rows:
 
 
 def processor() -> str:
-    """What this machine computes on, as far as the bits of results depend on it."""
+    """The processor, as far as the bits of results depend on it."""
     machine = host()
     return f"{machine.cpu} ({platform.machine()}, {hashlib.sha256(machine.key.encode()).hexdigest()[:8]})"
 
 
 def read(model: Any, over: Any) -> dict[str, Source]:
-    """What varies, each as a source; arrays are one value a run."""
+    """The varying inputs, each as a source; an array holds one value per run."""
     if not isinstance(over, Mapping) or not over:
         raise ArgumentError(
             "scale.map: over is a dict of what varies, as in {'q': kt.scale.uniform(-1, 1)}, not "

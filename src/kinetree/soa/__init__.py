@@ -1,7 +1,7 @@
 """The spatial operator algebra: the dynamics of a whole tree as products of a few operators.
 
 op = kt.operators(robot, q)
-mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T      the mass matrix, applied in O(N), dense when asked for
+mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T      the mass matrix, applied in O(N), dense on request
 mass.inverse                                         found by the rules of the algebra, applied in O(N)
 kt.function_of(mass.inverse, "q, x -> a")            machine code for any model
 """

@@ -1,7 +1,7 @@
-"""The alphabet of the spatial operator algebra: what each letter maps, and what it is made of.
+"""The alphabet of the spatial operator algebra: the spaces each letter maps between, and its definition.
 
 A letter is local (a block for each node), a shift (from each node to the one that carries it), the resolvent
-of a shift, a boundary (between the nodes and a few frames, or the world), or defined by others.
+of a shift, a boundary (between the nodes and a few frames, or the world), or defined by other letters.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Space(NamedTuple):
-    """What a stacked vector holds; `of` names frames. Motions and forces are dual."""
+    """The contents of a stacked vector; `of` names frames. Motions and forces are dual."""
 
     name: str
     of: tuple[str, ...] = ()
 
     @property
     def dual(self) -> Space:
-        """Where the transposed operator leads."""
+        """The space that the transposed operator maps to."""
         return Space(DUAL.get(self.name, self.name), self.of)
 
     @property
@@ -40,7 +40,7 @@ DUAL |= {b: a for a, b in DUAL.items()}
 
 
 class Spec(NamedTuple):
-    """A letter: rows <- columns, how it is typeset, what it is, and its definition by other letters."""
+    """A letter: rows <- columns, its LaTeX, its kind and meaning, and its definition by other letters."""
 
     rows: Space
     columns: Space
@@ -50,8 +50,8 @@ class Spec(NamedTuple):
     definition: str = ""
     symmetric: bool = False
     invertible: bool = False
-    family: str = "X"  # of shifts and resolvents: the transforms along the edges
-    outward: bool = False  # the name belongs to the letter that leads from the root to the tips
+    family: str = "X"  # for shifts and resolvents: the transforms along the edges
+    outward: bool = False  # the name denotes the letter that goes from the root to the tips
 
 
 def _local(rows: Space, columns: Space, latex: str, meaning: str, **more: bool) -> Spec:
@@ -116,6 +116,6 @@ ALPHABET: dict[str, Spec] = {
 
 
 def frames_map(frames: tuple[str, ...]) -> Spec:
-    """B: forces at frames, in their axes, as forces on bodies. Its transpose picks the motions of frames."""
+    """B: forces at frames, in their axes, as forces on bodies. Its transpose gives the motions of frames."""
     return Spec(FORCES, Space("forces at frames", frames), "B", "boundary",
                 "Forces at frames, in their axes, as forces on bodies.")  # fmt: skip

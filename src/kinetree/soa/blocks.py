@@ -1,4 +1,4 @@
-"""A tree of blocks of numbers: the same sweeps as over spatial values, on NumPy arrays."""
+"""Trees of numerical blocks: the same sweeps as over spatial values, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORLD = slice(0, 0)
 class BlockTree:
     """A sweep over nodes 0 ... n - 1 whose values are parts of stacked arrays; `like` has their columns.
 
-    `places` is where the part of each node stands, `carriers` where that of the body which carries it.
+    `places` are the places of the part of each node, `carriers` those of the body that carries it.
     """
 
     world = WORLD
@@ -48,7 +48,7 @@ class BlockTree:
 
 
 class Rows:
-    """A stacked array, by node or by place; what is at the world stands beside it."""
+    """A stacked array, indexed by node or by place; the value at the world is kept separately."""
 
     def __init__(self, tree: BlockTree):
         self.places = tree.places
@@ -75,9 +75,9 @@ class Rows:
 
 
 class Blocks:
-    """The fields of a tree of blocks: each a matrix for each node, found when it is first asked for.
+    """The fields of a tree of blocks: a matrix for each node, computed on first use.
 
-    `find(name)` gives the matrices of a field; `frame(name)` where a frame sits and its transform.
+    `find(name)` gives the matrices of a field; `frame(name)` the place of a frame and its transform.
     """
 
     def __init__(self, find: Callable[[str], list[Any]], frame: Callable[[str], Any]):
@@ -136,7 +136,7 @@ class Blocks:
 
 
 class Solver:
-    """A matrix that is only solved with."""
+    """A matrix that is only used for solving."""
 
     __slots__ = ("inverse",)
 
@@ -149,7 +149,7 @@ class Solver:
 
 
 class _Matrix:
-    """A dense matrix between few numbers."""
+    """A small dense matrix."""
 
     def __init__(self, A: Any):
         self.name, self.matrix = str(A), A.dense()
@@ -162,7 +162,7 @@ class _Matrix:
 
 
 def as_rows(value: Any, width: int = 6) -> Array:
-    """Transforms, subspaces, sets of forces of the bodies of a node, one above the other."""
+    """Transforms, subspaces or sets of forces of the bodies of a node, stacked."""
     parts = value.values if isinstance(value, Stack) else (value,)
     return np.concatenate(
         [np.zeros((6, 6)) if isinstance(p, Detached) else np.array(p.numbers(), float).reshape(6, width)

@@ -1,4 +1,4 @@
-"""Functions of a model from expressions: type the algebra, get machine code."""
+"""Functions of a model from expressions: write the algebra, get machine code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kinetree.stages.sweeps import UNROLLED_OPERATIONS, SweepFunction
 from kinetree.sweep import Algorithm, Argument, Sweep
 from kinetree.sweep.signature import read
 
-OPERATIONS = 60.0  # of one column of a result at one body, roughly
+OPERATIONS = 60.0  # rough number of operations for one column of a result at one body
 
 
 class OperatorFunction(SweepFunction):
@@ -48,26 +48,26 @@ class OperatorFunction(SweepFunction):
 
 
 def function_of(expression: Operator, signature: str, *, name: str | None = None) -> OperatorFunction:
-    """The function of a model that an expression is: it compiles, batches and exports like any other.
+    """An expression as a function of a model, which compiles, batches and exports like any other.
 
         L = kt.letters
         mass = L.H @ L.phi @ L.M @ L.phi.T @ L.H.T
         solve = kt.function_of(mass.inverse, "q, x -> a")
         a = solve(robot, q, tau)
 
-    The expression becomes sweeps over the tree: `phi` gathers, `phi.T` scatters, the other letters are
-    products at the nodes. With a vector the result is the expression on that vector, in O(N). Without one,
-    "q -> y", it is the matrix: of expressions that take velocities or forces along the joints, or at frames.
+    The expression becomes sweeps over the tree: `phi` gathers, `phi.T` scatters, and the other letters are
+    products at the nodes. With a vector, the result is the expression applied to it, in O(N). Without one,
+    "q -> y", it is the matrix; the expression must then act on joint velocities or forces, or at frames.
 
     Args:
         expression: of `kt.letters`; one of `kt.operators` is taken without its state.
-        signature: positions, perhaps a vector, and a result, by any names. Shapes follow from the expression:
-            (nv,) over coordinates, (nb, 6) over bodies, (6 k,) at k frames. Rotors belong to the tree, not to
-            vectors.
-        name: of the function, in C for example.
+        signature: positions, optionally a vector, and a result, with any names. Shapes follow from the
+            expression: (nv,) over coordinates, (nb, 6) over bodies, (6 k,) at k frames. Rotors belong to the
+            tree, not to vectors.
+        name: of the function, for instance in C.
 
     Raises:
-        ShapeError: if shapes in the signature are not those of the expression.
+        ShapeError: if shapes in the signature differ from those of the expression.
     """
     if not isinstance(expression, Operator):
         raise ArgumentError(f"function_of: an expression of kt.letters is needed, not {expression!r}")
@@ -85,7 +85,7 @@ def _made(expression: Operator, signature: str, name: str) -> OperatorFunction:
 
 
 def _algorithm(A: Operator, signature: str, name: str) -> Algorithm:
-    """The algorithm that applies A, with the signature that its spaces ask for."""
+    """The algorithm that applies A, with the signature that its spaces require."""
     given, results = read(signature)
     if not 1 <= len(given) <= 2 or len(results) != 1:
         raise ArgumentError(
@@ -107,7 +107,7 @@ def _algorithm(A: Operator, signature: str, name: str) -> Algorithm:
 
 
 class _Applied(Algorithm):
-    """An algorithm that is a function of the coordinates alone only where the expression is."""
+    """An algorithm that depends on the coordinates alone if the expression does."""
 
     @property
     def is_generalised(self) -> bool:
@@ -132,11 +132,11 @@ def _shape(space: Space) -> tuple[str | int, ...]:
 
 
 def _is_invariant(A: Operator) -> bool:
-    """True if the result follows from the equations of motion, whatever bodies and frames give these.
+    """True if the result depends only on the equations of motion, not on the bodies and frames behind them.
 
-    Inertia that a joint does not feel may stand on either side of it: so M must stand between phi or psi and
-    their transposes, and R and P beside H, which does not feel it. Fixed joints may dissolve: so a step to
-    the next body must be one of many, as in psi K.
+    Inertia that a joint does not feel may be on either side of it, so M must be between phi or psi and their
+    transposes, and R and P next to H, which does not feel that inertia. Fixed joints may be removed, so a
+    step to the next body must be one of many, as in psi K.
     """
     if not {A.rows, A.columns} <= {VELOCITIES, EFFORTS}:
         return False
@@ -144,14 +144,14 @@ def _is_invariant(A: Operator) -> bool:
 
 
 def _words(A: Operator) -> Iterator[tuple[Operator, ...]]:
-    """The products in an expression, each with the sums in it as they are."""
+    """The products in an expression; sums within them stay as they are."""
     yield factors_of(A)
     for part in A.parts():
         if part.parts():
             yield from _words(part)
 
 
-# Letters that say the same of a mechanism however it is described, and what must stand beside some of them.
+# Letters that do not depend on how a mechanism is described, and what must be next to some of them.
 COVARIANT = {"H", "phi", "psi", "phi_tilde", "psi_tilde", "D", "G", "U", "K", "M", "R", "P"}
 BEFORE, AFTER = ("phi", "psi"), ("phi.T", "psi.T")
 
@@ -174,7 +174,7 @@ def _is_covariant(word: tuple[Operator, ...]) -> bool:
 
 
 def _body(A: Operator, with_vector: bool, name: str) -> Any:
-    """The body over a sweep: quantities of the tree first, then the expression."""
+    """The body of the algorithm: first the quantities of the tree, then the expression."""
 
     def body(tree: Sweep, q: Any, *vector: Any) -> Any:
         fields = Fields(tree, q)
@@ -209,7 +209,7 @@ def _input(lowering: Lowering, space: Space, x: Any) -> Any:
 
 
 class _Moving:
-    """An input over bodies, which reads as forces, as motions."""
+    """An input over bodies, which is read as forces, converted to motions."""
 
     def __init__(self, forces: Any):
         self.forces = forces
@@ -221,7 +221,7 @@ class _Moving:
 
 
 def _write(tree: Sweep, lowering: Lowering, out: Any, y: Any, column: Any = None) -> None:
-    """A vector as a result, or as a column of one: a velocity, or a number."""
+    """Write a vector as a result, or as one column of it, given by a velocity or a number."""
     if isinstance(y, Few):
         numbers = [n for value in y.values for n in value.components]
         if column is None:
@@ -239,7 +239,7 @@ def _write(tree: Sweep, lowering: Lowering, out: Any, y: Any, column: Any = None
 
 
 class _Column(Value):
-    """A value whose numbers stand one below the other."""
+    """A value whose numbers form a column."""
 
     def __init__(self, value: Any):
         self.value = value

@@ -1,4 +1,4 @@
-"""What the letters are at the nodes of a tree: fields of spatial values, made by the library's own sweeps."""
+"""The letters at the nodes of a tree: fields of spatial values, computed by the library's own sweeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kinetree.soa.operator import Letter, Operator, letters_of
 from kinetree.spatial import Coordinates, Factored, Force, Inertia, Matrix, Motion, Stack, Subspace, Transform
 from kinetree.spatial.value import Tensor
 
-# Which sweep makes the quantities that a letter needs.
+# The sweep that computes the quantities of each letter.
 NEEDS = (
     {"R": "composite", "M": "inertias", "Upsilon": "compliances"}
     | dict.fromkeys(("P", "U", "D", "psi"), "articulated")
@@ -26,7 +26,7 @@ SWEEPS = ("articulated", "composite", "joints", "inertias", "referenced", "compl
 
 
 def bare(A: Operator) -> set[str]:
-    """The letters that an expression comes down to when definitions are put in."""
+    """The letters of an expression after all definitions are expanded."""
     found: set[str] = set()
     for letter in letters_of(A):
         if letter.spec.kind == "defined":
@@ -39,15 +39,15 @@ def bare(A: Operator) -> set[str]:
 
 
 class Fields:
-    """The quantities of a tree at the positions q, each swept for when it is first asked for."""
+    """The quantities of a tree at the positions q, each computed by a sweep on first use."""
 
     def __init__(self, tree: Any, q: Any):
         self.tree, self.q = tree, q
 
     def prepare(self, A: Operator) -> None:
-        """Run the sweeps that an expression needs, before its own."""
+        """Run the sweeps that an expression needs before its own."""
         wanted = {NEEDS.get(letter, "joints") for letter in bare(A)} | {"joints"}
-        for sweep in SWEEPS:  # always in this order: X and S are those of the first
+        for sweep in SWEEPS:  # always in this order: X and S come from the first
             if sweep in wanted:
                 getattr(self, sweep)
 
@@ -98,14 +98,14 @@ class Fields:
         return getattr(self, family)
 
     def loose(self, family: str) -> Any:
-        """What is done to motions of a predecessor: where all have one origin, the tag of its frame goes."""
+        """The step for motions of a predecessor; where all share one origin, it drops the frame tag."""
         return (lambda motion: motion) if family == "X" else (lambda motion: motion.tagged(None))
 
     # -- the operational space
 
     @cached_property
     def compliances(self) -> Any:
-        """The blocks of Upsilon that belong to one body each, root to tips."""
+        """The diagonal blocks of Upsilon, one per body, root to tips."""
         _ = self.articulated, self.joints
         (Y,) = self.tree.fields(Compliance)
         self._Y = Y
@@ -147,7 +147,7 @@ class Fields:
     # -- small things
 
     def solved(self, i: Any, inertia: Any, f: Any) -> Any:
-        """The motions that forces give to inertias, body by body."""
+        """The motions that forces produce in inertias, body by body."""
         inertias = inertia.values if isinstance(inertia, Stack) else (inertia,)
         forces = f.values if isinstance(f, Stack) else (f,)
         return stacked(
@@ -158,7 +158,7 @@ class Fields:
         )
 
     def dual(self, i: Any, x: Any) -> Any:
-        """The same numbers as a force of a motion, or the other way round."""
+        """A motion as a force with the same numbers, or the reverse."""
         if isinstance(x, Stack):
             return Stack(self.dual(i, value) for value in x.values)
         if isinstance(x, Coordinates):
@@ -166,17 +166,17 @@ class Fields:
         return (Force if isinstance(x, Motion) else Motion)(x.angular, x.linear, x.frame)
 
     def nothing(self, i: Any, space: Space) -> Any:
-        """A part of a zero vector."""
+        """The part of a zero vector at node i."""
         if "bodies" not in space.name:
             return self.tree.absent("nv")[i]
         return self.tree.zero(i, Motion if "motions" in space.name else Force)
 
     def still(self, tree: Any, kind: Any) -> Any:
-        """A part of a zero vector over frames."""
+        """The part of a zero vector over frames."""
         return kind()
 
     def factored(self, lowering: Any, A: Operator) -> Factored:
-        """The matrix of an operator between few numbers, ready to solve with."""
+        """The matrix of an operator between small spaces, factored for solving."""
         return Factored(Matrix(zip(*lowering.columns(A), strict=True)))
 
     def single(self, kind: Any, numbers: Sequence[Any]) -> Any:
@@ -192,7 +192,7 @@ class Fields:
 
 
 class Compliance(Tensor):
-    """The motion of a body by a force on it: a symmetric 6 x 6 matrix, by its lower rows."""
+    """The motion of a body per force on it: a symmetric 6 x 6 matrix, by the rows of its lower triangle."""
 
     __slots__ = ("frame", "rows")
     is_uniform = is_linear = True

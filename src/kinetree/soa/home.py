@@ -1,4 +1,4 @@
-"""Homes of letters: a state, no state, a tree of blocks; and what expressions ask of them."""
+"""Homes of letters (a state, no state, or a tree of blocks) and the interface that expressions use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 class Home:
-    """Where letters come from: what it must know of them."""
+    """The owner of letters, and what it must provide."""
 
     is_abstract = False
 
@@ -23,7 +23,7 @@ class Home:
         raise NotImplementedError
 
     def read(self, text: str) -> Operator:
-        """An expression of letters of this home, as Python writes it."""
+        """An expression in letters of this home, from its Python text."""
         return eval(text, {"__builtins__": {}}, _Names(self))
 
     def rules(self, use: str) -> tuple[Any, ...]:
@@ -31,15 +31,15 @@ class Home:
         return ()
 
     def places(self, space: Space) -> tuple[Any, ...]:
-        """Where the part of each node stands in vectors of a space: slices or lists of indices."""
+        """The places of the part of each node in vectors of a space: slices or lists of indices."""
         raise KinetreeError(f"{self!r} have no numbers: bring the expression to a state by A.at(op)")
 
     def size(self, space: Space) -> int:
-        """How many numbers a vector of a space has."""
+        """The length of a vector of a space."""
         return sum(map(width, self.places(space)))
 
     def apply(self, A: Operator, x: Any) -> Array:
-        """An expression on a vector, or on each column of a matrix."""
+        """An expression applied to a vector, or to each column of a matrix."""
         self.places(A.columns)
         raise NotImplementedError
 
@@ -60,7 +60,7 @@ class Home:
 
 
 def width(place: Any) -> int:
-    """How many numbers stand at a place."""
+    """The number of entries at a place."""
     return place.stop - place.start if isinstance(place, slice) else len(place)
 
 

@@ -1,4 +1,4 @@
-"""The identities of the algebra, measured on a robot."""
+"""The identities of the algebra, checked numerically on a robot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kinetree.soa.rules import Law, laws
 from kinetree.soa.state import SpatialOperators, operators
 
 Array = np.ndarray
-LARGE = 3000  # numbers over bodies, from which on matrices would fill the memory
+LARGE = 3000  # length of vectors over bodies above which matrices would fill the memory
 
 
 class Residual(NamedTuple):
-    """An identity, and by how much its sides differ, relative to the sizes of what is added up in them."""
+    """An identity, and the difference of its sides, relative to the sizes of their terms."""
 
     source: str
     name: str
@@ -26,7 +26,7 @@ class Residual(NamedTuple):
 
 
 class Identities(tuple):
-    """Identities with their residuals; printed, a line for each."""
+    """Identities with their residuals; printed as one line each."""
 
     model: Model
 
@@ -47,11 +47,11 @@ def identities(model: Model, q: Any = None, *, seed: int = 0) -> Identities:
     """Every identity between the spatial operators with its residual: `print(kt.identities(robot))`.
 
     A residual is the largest entry of left minus right over the largest entry that the absolute values of all
-    terms would give: rounding is some 1e-16, a wrong identity is of order one. The matrices are dense: for
-    robots of up to some hundred bodies.
+    terms would give: about 1e-16 for rounding, of order one for a wrong identity. The matrices are dense, so
+    it suits robots of up to some hundred bodies.
 
     Args:
-        q: where the robot is, (nq,); a random position if None.
+        q: the position, (nq,); a random one if None.
         seed: of that random position.
     """
     place = model.random_state(np.random.default_rng(seed))[0] if q is None else q
@@ -81,7 +81,7 @@ def measured(op: SpatialOperators) -> list[Residual]:
 
 
 def _side(law: Law, text: str, values: _Values) -> Array:
-    """One side of a law as a matrix; a number is that multiple of the identity."""
+    """One side of a law as a matrix; a number stands for that multiple of the identity."""
     found = eval(text, {"__builtins__": {}}, values)
     if isinstance(found, Matrix):
         return found.A
@@ -90,11 +90,11 @@ def _side(law: Law, text: str, values: _Values) -> Array:
 
 
 class Matrix:
-    """A matrix in an identity; with `absolute` all its entries are sizes, and differences are sums."""
+    """A matrix in an identity; with `absolute`, entries are absolute values, and differences become sums."""
 
     def __init__(self, A: Array, absolute: bool, turned: Operator | None = None):
         self.A, self.absolute = np.abs(A) if absolute else A, absolute
-        self.turned = turned  # the inverse, where it is a letter
+        self.turned = turned  # the inverse, if it is a letter
 
     def _made(self, A: Array) -> Matrix:
         return Matrix(A, self.absolute)
@@ -130,7 +130,7 @@ class Matrix:
 
 
 class _Values(dict):
-    """The letters as matrices, by name, and what else identities speak of."""
+    """The letters as matrices, by name, and the other names used in identities."""
 
     def __init__(self, op: SpatialOperators, absolute: bool = False):
         self.op, self.absolute = op, absolute

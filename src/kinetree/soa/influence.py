@@ -1,11 +1,11 @@
-"""Influence matrices: how something at one body of a tree reaches the others.
+"""Influence matrices: how a quantity at one body of a tree reaches the others.
 
-Any blocks A_i, one for each body, make a nilpotent matrix and its resolvent,
+Any blocks A_i, one for each body, define a nilpotent matrix and its resolvent,
 
     [Phi]_{i, p(i)} = A_i        Psi = (1 - Phi)^-1 = 1 + Phi + ... + Phi^(d-1)
 
-whose products with vectors are the two recursions of every algorithm over trees: Psi from the root to the
-tips, Psi^T from the tips to the root.
+whose products with vectors are the two recursions of every tree algorithm: Psi from the root to the tips,
+Psi^T from the tips to the root.
 
 Reference: Concurrent Dynamics (2017), definitions 1 and 2; Jain (2011), spatial kernel and propagation
 operators.
@@ -39,9 +39,9 @@ class InfluenceMatrix(TreeHome):
     """The operators `Phi` and `Psi` of a tree with a block on each of its edges.
 
     Args:
-        tree: a model, or the parent of each body: bodies count from 1, parents come first, 0 is the ground.
-        blocks: A_i for each body, as many rows as the part of body i and as many columns as that of its
-            parent. The columns of a root's block lead to the ground and play no role in Phi.
+        tree: a model, or the parent of each body: bodies are numbered from 1, parents first; 0 is the ground.
+        blocks: A_i for each body, with as many rows as the part of body i and as many columns as that of its
+            parent. The columns of a root's block belong to the ground and do not enter Phi.
     """
 
     def __init__(self, tree: Any, blocks: Sequence[Any]):
@@ -64,7 +64,7 @@ class InfluenceMatrix(TreeHome):
         self.topology = Topology(parents)
         self._parts = stacked_slices([block.shape[0] for block in self.edges])
         self._carriers = tuple(self._parts[p - 1] if p else WORLD for p in parents)
-        # what a root sends to the ground is nothing: no rows
+        # a root sends nothing to the ground: no rows
         steps = [block if p else np.zeros((block.shape[0], 6)) for p, block in zip(parents, self.edges)]
         self.blocks = Blocks(lambda name: steps, self._no_frame)
 
@@ -87,12 +87,12 @@ class InfluenceMatrix(TreeHome):
 
     @property
     def Phi(self) -> Letter:
-        """The influence of each body on its children: [Phi]_{i, p(i)} = A_i, and no others."""
+        """The influence of each body on its children: [Phi]_{i, p(i)} = A_i, zero elsewhere."""
         return self.letter("Phi")
 
     @property
     def Psi(self) -> Letter:
-        """The influence of each body on all that it carries: (1 - Phi)^-1."""
+        """The influence of each body on everything it carries: (1 - Phi)^-1."""
         return self.letter("Psi")
 
     @property

@@ -12,7 +12,7 @@ from kinetree.soa.operator import Letter, Operator
 
 
 class _Named(property):
-    """An attribute that is the letter of its name."""
+    """An attribute that returns the letter of its name."""
 
     def __init__(self, name: str):
         super().__init__(lambda home: home.letter(name), doc=ALPHABET[name].meaning)
@@ -51,7 +51,7 @@ class Alphabet(Home):
         return rules(use)
 
     def B(self, frames: str | Sequence[str]) -> Letter:
-        """Forces at frames, in their axes, as forces on bodies. Its transpose picks the motions of frames."""
+        """Forces at frames, in their axes, as forces on bodies. Its transpose gives the motions of frames."""
         return self.letter("B", *([frames] if isinstance(frames, str) else map(str, frames)))
 
     @property
@@ -66,12 +66,12 @@ class Alphabet(Home):
 
 
 class Letters(Alphabet):
-    """The letters without a state: for deriving, and for `kt.function_of`."""
+    """The letters without a state: for derivations, and for `kt.function_of`."""
 
     is_abstract = True
 
     def __reduce__(self) -> str:
-        return "letters"  # there is one
+        return "letters"  # there is only one
 
     def __repr__(self) -> str:
         return "letters without a state"

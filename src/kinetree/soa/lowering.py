@@ -1,14 +1,14 @@
-"""Expressions as sweeps over a tree: the one place that says how an operator is applied to a vector.
+"""Expressions as sweeps over a tree: the one place that defines how an operator is applied to a vector.
 
-A vector on the way through an expression is a sum of terms: local letters before something that each node
-knows (an input, or what a sweep has left there). Local letters wait; shifts and resolvents are sweeps:
+A vector on its way through an expression is a sum of terms: local letters times a source that has a value at
+each node (an input, or the result of a sweep). Local letters are deferred; shifts and resolvents are sweeps:
 
     gather    s_p += X_i^T (u + m s)_i                   s = E_phi u,  phi E_phi u,  psi E_phi u
     scatter   t_i = X_i y_p,  y_i = (w + m^T t)_i        t = E_phi^T w,  y = phi^T w,  y = psi^T w
 
-with m = 0 for the shift E_phi, 1 for phi, taubar for psi; so that phi u = u + s(u), psi u = u + s(taubar u),
-and psi K = psi E_phi G is one sweep. Where several terms begin with the same letter it is applied once, to
-their sum: G x - G H s becomes G (x - H s).
+with m = 0 for the shift E_phi, 1 for phi, taubar for psi. Hence phi u = u + s(u), psi u = u + s(taubar u), and
+psi K = psi E_phi G is one sweep. A letter that begins several terms is applied once, to their sum:
+G x - G H s becomes G (x - H s).
 
 The tree is any sweep of the library, on numbers or expressions, or one of blocks of numbers (`blocks.py`);
 the values are whatever `@`, `.T @`, + and - are defined for.
@@ -25,7 +25,7 @@ from kinetree.spatial import Force, Motion
 
 
 class Term(NamedTuple):
-    """A multiple of local letters before what a source has at each node."""
+    """A multiple of local letters times the value of a source at each node."""
 
     factor: Any
     letters: tuple[Operator, ...]
@@ -33,13 +33,13 @@ class Term(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """A vector with a part at each node, in the making."""
+    """A vector with a part at each node, not yet evaluated."""
 
     space: Space
     terms: tuple[Term, ...]
 
     def before(self, letter: Operator) -> Stacked:
-        """A local letter before all terms."""
+        """The vector with a local letter in front of all terms."""
         return Stacked(
             letter.rows, tuple(Term(t.factor, _met(letter, t.letters), t.source) for t in self.terms)
         )
@@ -66,7 +66,7 @@ Vector = Stacked | Few
 
 
 def _met(letter: Operator, letters: tuple[Operator, ...]) -> tuple[Operator, ...]:
-    """A letter before others; U and D, which are known, take the place of P H^T, H U and H P."""
+    """A letter in front of others; the known U and D replace P H^T, H U and H P."""
     if letters and isinstance(letter, Letter) and isinstance(letters[0], Letter):
         if letter.turned == letters[0]:
             return letters[1:]
@@ -78,7 +78,7 @@ def _met(letter: Operator, letters: tuple[Operator, ...]) -> tuple[Operator, ...
 
 _MEETING = {("P", "H.T"): "U", ("H", "U"): "D", ("H", "P"): "U.T", ("U.T", "H.T"): "D"}
 
-# How local letters act at node i: as they are, and transposed.
+# The actions of local letters at node i: plain, and transposed.
 Action = Callable[[Any, Any, Any], Any]
 ACTIONS: dict[str, tuple[Action, Action | None]] = {
     "H": (lambda f, i, x: f.S[i].T @ x, lambda f, i, x: f.S[i] @ x),
@@ -101,7 +101,7 @@ ACTIONS: dict[str, tuple[Action, Action | None]] = {
 
 
 def action_of(letter: Operator) -> Action:
-    """How a local letter acts at a node."""
+    """The action of a local letter at a node."""
     if isinstance(letter, Identity):
         return lambda f, i, x: f.dual(i, x)
     assert isinstance(letter, Letter)
@@ -114,7 +114,7 @@ class Lowering:
 
     def __init__(self, tree: Any, fields: Any):
         self.tree, self.fields = tree, fields
-        self.swept: dict[Any, Any] = {}  # what sweeps have left at the nodes
+        self.swept: dict[Any, Any] = {}  # results of sweeps at the nodes
 
     def apply(self, A: Operator, x: Vector) -> Vector:
         """A x."""
@@ -157,7 +157,7 @@ class Lowering:
         return Few(A.rows, tuple(values))
 
     def _factor(self, factors: list[Operator], x: Vector) -> Vector:
-        """The last factors of a product on x, taken off the list: E_phi and its resolvent in one sweep."""
+        """The last factor of a product, popped and applied to x; E_phi and its resolvent take one sweep."""
         A: Any = factors.pop()
         if factors and isinstance(x, Stacked) and _is_shift(A, False) and _resolves(factors[-1], A):
             return self.gathered(factors.pop(), x)  # type: ignore[arg-type]
@@ -167,7 +167,7 @@ class Lowering:
         return self.apply(A, x)
 
     def _solved(self, A: Inverse, x: Vector) -> Vector:
-        """The inverse of an operator between few numbers: column by column, then a solution."""
+        """The inverse of an operator between small spaces: its matrix column by column, then a solve."""
         assert isinstance(x, Few)
         matrix = self.fields.factored(self, A.of)
         numbers = [n for value in x.values for n in self.fields.numbers(value)]
@@ -233,7 +233,7 @@ class Lowering:
         return Stacked(A.rows, (Term(1, (), s),))
 
     def scattered(self, A: Letter, w: Stacked, before: bool = False, world: Any = None) -> Stacked:
-        """y = w + m^T t with t_i = X_i y_p; with `before` t itself, what arrives before a node's own."""
+        """y = w + m^T t with t_i = X_i y_p; with `before`, t itself: what arrives from the predecessor."""
         if not w.terms and world is None:
             return Stacked(A.rows, ())
         key = ("scatter", A, w.terms, id(world))
@@ -283,11 +283,11 @@ class Lowering:
     # -- values
 
     def values(self, x: Stacked) -> Callable[[Any], Any]:
-        """What the vector is at a node."""
+        """The value of the vector at a node, as a function."""
         return self._value(x.terms) or (lambda i: self.fields.nothing(i, x.space))
 
     def _value(self, terms: tuple[Term, ...]) -> Callable[[Any], Any] | None:
-        """The sum of some terms at a node, those with the same first letter together; None without terms."""
+        """The sum of terms at a node, grouped by their first letter; None without terms."""
         total: Any = None
         groups: dict[Operator, list[Term]] = {}
         for t in terms:
@@ -308,7 +308,7 @@ class Lowering:
 
 
 class _Source:
-    """A field that a sweep has filled; each is another one."""
+    """A field filled by a sweep; each instance is distinct."""
 
     __slots__ = ("field",)
 
@@ -320,7 +320,7 @@ class _Source:
 
 
 def _added(total: Any, c: Any, value: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A sum at each node, and a multiple of another term."""
+    """A sum at each node, plus a multiple of another term."""
     if total is None:
         if c == 1:
             return value
@@ -352,7 +352,7 @@ def _resolves(A: Operator, shift: Operator) -> bool:
 
 
 def _expanded(A: Product) -> list[Operator]:
-    """The factors with products put in for the letters that they define; resolvents before their shifts."""
+    """The factors, with letters that are defined as products expanded; resolvents before their shifts."""
     factors = list(A.factors)
     for k in range(len(factors) - 1):
         if _commute(factors[k], factors[k + 1]):
@@ -365,7 +365,7 @@ def _expanded(A: Product) -> list[Operator]:
 
 
 def _commute(A: Operator, B: Operator) -> bool:
-    """True for E_phi phi, E_psi psi and what is transposed of them, where the order is the slow one."""
+    """True for E_phi phi, E_psi psi and their transposes, in the slower of the two orders."""
     if not (isinstance(A, Letter) and isinstance(B, Letter)) or A.transposed != B.transposed:
         return False
     shift, resolvent = (B, A) if A.transposed else (A, B)

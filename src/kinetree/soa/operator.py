@@ -30,14 +30,14 @@ Array = np.ndarray
 
 @dataclass(frozen=True, repr=False)
 class Operator:
-    """A linear map from stacked vectors to stacked vectors. Immutable; equal if it is written alike."""
+    """A linear map between stacked vectors. Immutable; equal if written alike."""
 
     home: Any
     rows: Space
     columns: Space
     history: tuple = field(default=(), compare=False, kw_only=True)  # the steps that led here
 
-    __array_ufunc__ = None  # so that array @ operator comes here
+    __array_ufunc__ = None  # so array @ operator is handled here
 
     # -- what a kind of expression knows
 
@@ -47,11 +47,11 @@ class Operator:
         raise NotImplementedError
 
     def parts(self) -> tuple[Operator, ...]:
-        """The operators that this one is made of."""
+        """The operators that make up this one."""
         return ()
 
     def with_parts(self, parts: tuple[Operator, ...]) -> Operator:
-        """The same expression of other parts."""
+        """The same expression with other parts."""
         return self
 
     # -- algebra
@@ -103,7 +103,7 @@ class Operator:
     __rmul__ = __mul__
 
     def _beside(self, other: Any) -> Any:
-        """What is added to this operator, as an operator."""
+        """The other summand, as an operator."""
         if isinstance(other, Operator):
             return other
         if not isinstance(other, Number):
@@ -125,30 +125,30 @@ class Operator:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The letters of the expression, as they are written."""
+        """The letters of the expression, as written."""
         return frozenset(str(letter) for letter in letters_of(self))
 
     @property
     def inverse(self) -> Operator:
-        """The operator that undoes this one, as the rules of the algebra find it; `derivation()` says how."""
+        """The inverse, found by the rules of the algebra; `derivation()` shows how."""
         from kinetree.soa.rewriting import inverted
 
         return inverted(self)
 
     def simplify(self) -> Operator:
-        """The same operator with as few letters as the rules of the algebra leave."""
+        """The same operator, reduced by the rules of the algebra to as few letters as they allow."""
         from kinetree.soa.rewriting import simplified
 
         return simplified(self)
 
     def derivation(self) -> Any:
-        """The steps from where this expression came from to its simplest form, each with its rule."""
+        """The steps from the origin of this expression to its simplest form, each with its rule."""
         from kinetree.soa.rewriting import Derivation
 
         return Derivation.of(self)
 
     def at(self, home: Any) -> Operator:
-        """The same expression of the letters of another home: `A.at(kt.operators(model, q))`."""
+        """The same expression in the letters of another home: `A.at(kt.operators(model, q))`."""
         return self.with_parts(tuple(part.at(home) for part in self.parts())).moved(home)
 
     def moved(self, home: Any) -> Operator:
@@ -163,7 +163,7 @@ class Operator:
         return (self.home.size(self.rows), self.home.size(self.columns))
 
     def dense(self) -> Array:
-        """The matrix of the operator: N applications' worth of work, for looking at."""
+        """The matrix of the operator, for inspection: it takes N applications."""
         return self @ np.eye(self.shape[1])
 
     def block(self, i: int, j: int) -> Array:
@@ -179,14 +179,14 @@ class Operator:
 
     @property
     def structure(self) -> Any:
-        """Which blocks can be other than zero, and what that makes of the operator."""
+        """The blocks that can be nonzero, and the kind of operator that follows from them."""
         from kinetree.soa.structure import structure_of
 
         return structure_of(self)
 
     @property
     def cost(self) -> Any:
-        """What one application takes: sweeps over the tree and, at a state, operations."""
+        """The cost of one application: sweeps over the tree and, at a state, operations."""
         from kinetree.soa.structure import cost_of
 
         return cost_of(self)
@@ -215,7 +215,7 @@ class Operator:
 
 
 class Identity(Operator):
-    """The vector itself."""
+    """The identity operator."""
 
     @property
     def T(self) -> Operator:
@@ -224,7 +224,7 @@ class Identity(Operator):
 
 @dataclass(frozen=True, repr=False)
 class Letter(Operator):
-    """One letter of the alphabet, perhaps transposed and inverted; `args` are the frames of a B."""
+    """One letter of the alphabet, possibly transposed and inverted; `args` are the frames of a B."""
 
     name: str
     spec: Spec = field(compare=False)
@@ -247,21 +247,21 @@ class Letter(Operator):
 
     @cached_property
     def turned(self) -> Letter:
-        """The letter of the inverse, with nothing asked of the rules."""
+        """The inverse letter, without applying rules."""
         found = replace(self, rows=self.columns, columns=self.rows, inverted=not self.inverted, history=())
         found.__dict__["turned"] = self
         return found
 
     @property
     def definition(self) -> Operator:
-        """What the letter is made of; itself if it is made of nothing."""
+        """The definition of the letter; the letter itself if it has none."""
         if self.spec.kind != "defined":
             return self
         found: Operator = self.home.read(self.spec.definition)
         return found.T if self.transposed else found
 
     def between(self, B: Letter) -> Array:
-        """B^T A B for the frames of a B, pair by pair: of Omega in O(m^2 d)."""
+        """B^T A B for the frames of a B, pair by pair; O(m^2 d) for Omega."""
         return self.home.between(self, B)
 
     def moved(self, home: Any) -> Operator:
@@ -272,7 +272,7 @@ class Letter(Operator):
 
 @dataclass(frozen=True, repr=False)
 class Product(Operator):
-    """Operators one after the other, the last one first."""
+    """A product of operators; the last one acts first."""
 
     factors: tuple[Operator, ...]
 
@@ -292,7 +292,7 @@ class Product(Operator):
 
 @dataclass(frozen=True, repr=False)
 class Sum(Operator):
-    """Multiples of operators, added; without any, zero."""
+    """A sum of multiples of operators; zero if empty."""
 
     terms: tuple[tuple[Any, Operator], ...]
 
@@ -314,7 +314,7 @@ class Sum(Operator):
 
 @dataclass(frozen=True, repr=False)
 class Inverse(Operator):
-    """The inverse of an expression before a rule has found it; over a few frames it is a small matrix."""
+    """The inverse of an expression, not yet resolved by a rule; over a few frames it is a small matrix."""
 
     of: Operator
 
@@ -339,7 +339,7 @@ class Inverse(Operator):
 
 
 def product(*factors: Operator) -> Operator:
-    """The product of some operators, without identities that change nothing."""
+    """The product of operators, without redundant identities."""
     kept = [A for factor in factors for A in _flat(factor) if not _is_one(A)]
     if not kept:
         return factors[0]
@@ -349,7 +349,7 @@ def product(*factors: Operator) -> Operator:
 
 
 def total(like: Operator, terms: Any) -> Operator:
-    """The sum of some terms (c, A) between the spaces of `like`; a single one stands alone."""
+    """The sum of terms (c, A) between the spaces of `like`; a single term with c = 1 is returned as it is."""
     terms = tuple(terms)
     if len(terms) == 1 and terms[0][0] == 1 and not isinstance(terms[0][0], bool):
         return terms[0][1]
@@ -357,17 +357,17 @@ def total(like: Operator, terms: Any) -> Operator:
 
 
 def terms_of(A: Operator) -> tuple[tuple[Any, Operator], ...]:
-    """The terms of a sum; anything else is one term."""
+    """The terms of a sum; any other operator is one term."""
     return A.terms if isinstance(A, Sum) else ((1, replace(A, history=())),)
 
 
 def factors_of(A: Operator) -> tuple[Operator, ...]:
-    """The factors of a product; anything else is one factor, the identity none."""
+    """The factors of a product; any other operator is one factor, and the identity none."""
     return () if _is_one(A) else A.factors if isinstance(A, Product) else (A,)
 
 
 def letters_of(A: Operator) -> Iterator[Letter]:
-    """Every letter of an expression, in the order in which it is written."""
+    """Every letter of an expression, in written order."""
     if isinstance(A, Letter):
         yield A
     for part in A.parts():

@@ -1,9 +1,9 @@
-"""Expressions that rewrite themselves: one rule at a time, with a record of the steps.
+"""Rewriting of expressions, one rule at a time, with a record of the steps.
 
-A product is searched for the factors of a rule next to each other; a sum for the terms of a rule, all
-between the same further factors. Every rule leaves fewer letters (or as many, in an order that ends), so that
-rewriting ends. Inverses are found from the outside in: of a product, factor by factor; of 1 + A B by
-1 - A (1 + B A)^-1 B, where a rule knows 1 + B A; of the mass matrix by its innovations factorisation.
+A product is searched for the adjacent factors of a rule; a sum for the terms of a rule, all between the same
+further factors. Every rule leaves fewer letters (or as many, in a terminating order), so rewriting ends.
+Inverses are found from the outside in: of a product, factor by factor; of 1 + A B, by 1 - A (1 + B A)^-1 B if
+a rule knows 1 + B A; of the mass matrix, by its innovations factorisation.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from kinetree.soa.operator import (
 )  # fmt: skip
 from kinetree.soa.rules import Rule
 
-LIMIT = 500  # steps; no expression that people write comes near
-SUMS = 3  # in a product, up to which it is tried to multiply it out
+LIMIT = 500  # most steps; far more than any realistic expression needs
+SUMS = 3  # most sums in a product that is tentatively multiplied out
 
 
 class Step(NamedTuple):
@@ -41,14 +41,14 @@ class Step(NamedTuple):
 
 
 class Derivation:
-    """The steps of a derivation; printed, each with the rule that it follows by."""
+    """The steps of a derivation; printed with the rule behind each step."""
 
     def __init__(self, start: Operator, steps: tuple[Step, ...]):
         self.start, self.steps = start, steps
 
     @classmethod
     def of(cls, A: Operator) -> Derivation:
-        """From where A came from to its simplest form."""
+        """The derivation from the origin of A to its simplest form."""
         known: tuple[Step, ...] = A.history
         start = known[0].expression if known else A
         return cls(start, (*known[1:], *(step for step in simplified(A).history[len(known) or 1 :])))
@@ -80,7 +80,7 @@ class Derivation:
 
 
 def simplified(A: Operator) -> Operator:
-    """A with as few letters as the rules leave; its history is that of A with the steps from there."""
+    """A with as few letters as the rules allow; its history is that of A plus the new steps."""
     return _followed(A, _simplify)
 
 
@@ -106,7 +106,7 @@ def _inverse_letter(A: Letter) -> Operator:
 
 def _followed(A: Operator, step: Any) -> Operator:
     """A rewritten by `step` until nothing changes, with its history."""
-    if isinstance(A.home, Alphabet) and A.home is not letters:  # rules are about letters, whatever the state
+    if isinstance(A.home, Alphabet) and A.home is not letters:  # rules hold for letters at any state
         found = _followed(replace(A.at(letters), history=()), step)
         steps = [s._replace(expression=s.expression.at(A.home)) for s in found.history]
         known = A.history or steps[:1]
@@ -127,7 +127,7 @@ Found = tuple[Any, Operator] | None
 
 def _simplify(A: Operator) -> Found:
     """One step anywhere in A, innermost first."""
-    if "simple" in A.__dict__:  # nothing was found before
+    if "simple" in A.__dict__:  # known to be irreducible
         return None
     found = _inside(A, _simplify) or _tidy(A) or _by_rules(A, "->")
     if found is None:
@@ -208,7 +208,7 @@ def _in_product(A: Operator, rule: Rule) -> Operator | None:
 
 
 def _in_sum(A: Operator, rule: Rule) -> Operator | None:
-    """The terms of a rule, all times one number and between the same factors before and after."""
+    """A sum after applying a rule whose terms all occur times one number and between the same factors."""
     if not isinstance(A, Sum):
         return _in_product(A, rule)
     assert isinstance(rule.left, Sum)
@@ -245,7 +245,7 @@ def _by_expansion(A: Operator) -> Found:
 
 
 def size(A: Operator) -> int:
-    """How many letters an expression has; the identity counts as one where it stands in a sum."""
+    """The number of letters of an expression; the identity counts as one within a sum."""
     return sum(map(size, A.parts())) + (not A.parts())
 
 
@@ -300,7 +300,7 @@ def _invert_sum(A: Sum) -> Found:
 
 
 def _pushed(A: Sum) -> Operator | None:
-    """1 - c B (1 + c C B)^-1 C for 1 + c B C, where the rules make 1 + c C B a product of letters."""
+    """1 - c B (1 + c C B)^-1 C for 1 + c B C, if the rules turn 1 + c C B into a product of letters."""
     if len(A.terms) != 2 or not isinstance(A.terms[0][1], Identity) or A.terms[0][0] != 1:
         return None
     c, word = A.terms[1]

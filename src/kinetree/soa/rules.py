@@ -1,8 +1,8 @@
-"""The identities of the algebra, one line each: where they stand, their name, and both sides.
+"""The identities of the algebra, one line each: their source, their name, and both sides.
 
-`->` is a rule that `simplify` uses from left to right, as it stands and transposed; `=` only holds; `=>` is
-used to find inverses. Letters as in the alphabet; `1` is the identity. Every line holds on every tree, for
-joints of any kind, with rotors and mimic groups; `kt.identities` measures them.
+`->` is a rule that `simplify` applies from left to right, plain and transposed; `=` is an identity that is not
+applied; `=>` is used to find inverses. Letters are those of the alphabet; `1` is the identity. Every line
+holds on every tree, for joints of any kind, with rotors and mimic groups; `kt.identities` checks them.
 
 References: the lectures on the spatial operator algebra; Jain (2011); Jain (2024) part 4.
 """
@@ -123,7 +123,7 @@ INR-3  | the same mass matrix            | H_I @ phi_I @ M_I @ phi_I.T @ H_I.T -
 
 
 class Law(NamedTuple):
-    """One line of the table; both sides as they are written."""
+    """One line of the table, with both sides as text."""
 
     source: str
     name: str
@@ -137,7 +137,7 @@ class Law(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A law as `simplify` uses it: an expression, and what takes its place."""
+    """A law in the form used by `simplify`: an expression, and its replacement."""
 
     source: str
     name: str
@@ -159,7 +159,7 @@ def laws() -> tuple[Law, ...]:
 
 @cache
 def rules(use: str) -> tuple[Rule, ...]:
-    """The rules that are used one way, each also transposed where that is another one; the longest first."""
+    """The rules for one use, each also transposed if that gives a different rule; the longest first."""
     found = [rule for law in laws() if law.use == use for rule in _both(law)]
     return tuple(sorted(found, key=lambda rule: -sum(1 for _ in letters_of(rule.left))))
 
@@ -173,7 +173,7 @@ def _both(law: Law) -> Iterator[Rule]:
 
 
 def like(left: Operator, text: str) -> Operator:
-    """The right side of a law: a number is a multiple of the identity between the spaces of the left."""
+    """The right side of a law; a number stands for that multiple of the identity between the left's spaces."""
     found = left.home.read(text)
     if isinstance(found, int):
         return left._beside(found)

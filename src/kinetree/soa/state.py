@@ -4,8 +4,8 @@ Vectors over bodies are stacked node by node, parents first, six numbers for eac
 angular first; a node that holds several bodies (a link with its rotors, a mimic group) is a block of 6k.
 Vectors over coordinates are in the order of v.
 
-Reference: Jain (2011); Jain (2024) part 4. There bodies count from the tip, so that phi is
-lower triangular; here parents come first, and phi is upper triangular. Nothing else changes.
+Reference: Jain (2011); Jain (2024) part 4. There bodies are numbered from the tip, so phi is lower triangular;
+here parents come first, and phi is upper triangular. Nothing else changes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def operators(model: Model, q: Any, v: Any = None) -> SpatialOperators:
         v: velocities, (nv,).
 
     Raises:
-        ShapeError: if q or v has another shape.
+        ShapeError: if q or v has the wrong shape.
         SingularError: at the first use of P, D and what follows from them, if a joint moves no inertia.
 
     Reference: Jain (2011); Jain (2024) part 4.
@@ -76,14 +76,14 @@ def _constant(array: Array) -> Array:
 class Noise(NamedTuple):
     """Samples of the process that the operators filter; one column each."""
 
-    w: Array  # what each body adds, with covariance M
-    x: Array  # what has gathered at each body: phi w
-    y: Array  # what the joints see of it: H x
-    innovations: Array  # what is new in y: (1 - H psi K) y
+    w: Array  # noise added at each body, with covariance M
+    x: Array  # the state accumulated at each body: phi w
+    y: Array  # the measurement at the joints: H x
+    innovations: Array  # the innovations of y: (1 - H psi K) y
 
 
 class SpatialOperators(Alphabet, TreeHome):
-    """Spatial operators of one model at one state, each found when it is first asked for.
+    """Spatial operators of one model at one state, each computed on first use.
 
     The letters are attributes: `E_phi phi phi_tilde H M E R P U D G K tau taubar E_psi psi psi_tilde Omega
     Upsilon`, about the world origin `O E_I phi_I H_I M_I`, and `B(frames)`.
@@ -101,7 +101,7 @@ class SpatialOperators(Alphabet, TreeHome):
         self._coordinates = tuple(_index(node.v_index) for node in model.nodes)
 
     def _body(self, node: int, member: int) -> slice:
-        """Where one body stands in vectors over bodies."""
+        """The place of one body in vectors over bodies."""
         if node < 0:
             return WORLD
         start = self._parts[node].start + 6 * member
@@ -140,10 +140,10 @@ class SpatialOperators(Alphabet, TreeHome):
         return self._body(*self.model.location(body)) if body else WORLD, np.array(X.matrix(), float)
 
     def B(self, frames: Any) -> Letter:
-        """Forces at frames, in their axes, as forces on bodies. Its transpose picks the motions of frames."""
+        """Forces at frames, in their axes, as forces on bodies. Its transpose gives the motions of frames."""
         letter = super().B(frames)
         for name in letter.args:
-            self.model.frame(name)  # an unknown one is an error here
+            self.model.frame(name)  # raises for an unknown frame
         return letter
 
     def node(self, body: str | int) -> int:
@@ -215,7 +215,7 @@ class SpatialOperators(Alphabet, TreeHome):
 
     @property
     def a(self) -> Array:
-        """Coriolis accelerations: V x S v, and what S changes by itself."""
+        """Coriolis accelerations: V x S v, plus the apparent derivative of S times v."""
         return self._moving[1]
 
     @property
@@ -231,7 +231,7 @@ class SpatialOperators(Alphabet, TreeHome):
     # -- filtering
 
     def noise(self, rng: np.random.Generator, count: int) -> Noise:
-        """Samples of the process whose Kalman filter the operators are.
+        """Samples of the process whose Kalman filter the operators form.
 
             x = E_phi x + w        y = H x        w independent from body to body, with covariance M
 
@@ -257,7 +257,7 @@ class SpatialOperators(Alphabet, TreeHome):
 
 
 def _index(places: tuple[int, ...]) -> slice | list[int]:
-    """A slice if the entries stand side by side."""
+    """A slice if the entries are contiguous, else a list."""
     start = places[0] if places else 0
     stop = start + len(places)
     return slice(start, stop) if places == tuple(range(start, stop)) else [*places]

@@ -1,4 +1,4 @@
-"""What an expression looks like as a matrix, and what its application costs."""
+"""The sparsity of an expression as a matrix, and the cost of applying it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 class Structure(NamedTuple):
-    """Which blocks can be other than zero: `pattern[i, j]` for row node i and column node j, from 0."""
+    """The blocks that can be nonzero: `pattern[i, j]` for row node i and column node j, from 0."""
 
     pattern: Array
 
@@ -35,11 +35,11 @@ class Structure(NamedTuple):
 
     @property
     def filled(self) -> float:
-        """The share of blocks that can be other than zero."""
+        """The fraction of blocks that can be nonzero."""
         return float(self.pattern.mean()) if self.pattern.size else 0.0
 
     def __str__(self) -> str:
-        """A letter for each block: x where it can be other than zero."""
+        """One character per block: x where it can be nonzero."""
         return "\n".join("".join("x" if x else "." for x in row) for row in self.pattern)
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ def _pattern(A: Operator) -> Array:
 
 
 def _of_letter(A: Letter) -> Array:
-    """The pattern of a letter as the alphabet has it."""
+    """The pattern of a letter, untransposed, as in the alphabet."""
     home, kind = A.home, A.spec.kind
     if kind == "defined":
         return _pattern(home.letter(A.name, *A.args).definition)
@@ -109,7 +109,7 @@ def _count(A: Operator, space: Space) -> int:
 
 
 def is_local(A: Operator) -> bool:
-    """True if only local letters are left when definitions are put in: the operator is block diagonal."""
+    """True if only local letters remain after expanding definitions: the operator is block diagonal."""
     found = A.rows.is_stacked and A.columns.is_stacked
     for letter in letters_of(A):
         inner = letter.definition
@@ -118,7 +118,7 @@ def is_local(A: Operator) -> bool:
 
 
 class Cost(NamedTuple):
-    """What one application to a vector takes; `operations` are multiplications and additions at a state."""
+    """The cost of one application to a vector; `operations` are multiplications and additions at a state."""
 
     gathers: int
     scatters: int
@@ -132,7 +132,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(A: Operator) -> Cost:
-    """The sweeps of an expression; at a state also the operations, counted with numbers that count."""
+    """The sweeps of an expression; at a state also the operations, counted with `_Counting` numbers."""
     counts = {"gather": 0, "scatter": 0, "local": 0}
     _tally(A, counts)
     operations = None if A.home.is_abstract else _operations(A)
@@ -151,7 +151,7 @@ def _tally(A: Operator, counts: dict[str, int]) -> None:
 
 
 class _Counting:
-    """A number that counts what is done with it."""
+    """A number that counts the operations on it."""
 
     __slots__ = ("tally",)
 

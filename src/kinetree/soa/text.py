@@ -1,4 +1,4 @@
-"""How expressions are written: as Python reads them, and as LaTeX."""
+"""Expressions as text: as Python source, and as LaTeX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetree.soa.operator import Identity, Inverse, Letter, Operator, Product, 
 
 
 def plain(A: Operator) -> str:
-    """An expression as Python reads it."""
+    """An expression as Python source."""
     if isinstance(A, Letter):
         return A.name + ".inverse" * A.inverted + ".T" * _is_turned(A)
     if isinstance(A, Product):
@@ -24,7 +24,7 @@ def plain(A: Operator) -> str:
 
 
 def latex(A: Operator) -> str:
-    """An expression as LaTeX, a star for the transpose."""
+    """An expression as LaTeX, with a star for the transpose."""
     if isinstance(A, Letter):
         marks = {(0, 0): "", (0, 1): "^*", (1, 0): "^{-1}", (1, 1): "^{-*}"}
         return A.spec.latex + marks[A.inverted, _is_turned(A)]
@@ -36,7 +36,7 @@ def latex(A: Operator) -> str:
 
 
 def _is_turned(A: Letter) -> bool:
-    """True if the letter is not the one that its name belongs to, but transposed."""
+    """True if the letter is the transpose of the one that its name denotes."""
     return A.transposed != A.spec.outward
 
 

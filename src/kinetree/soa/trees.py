@@ -1,4 +1,4 @@
-"""Expressions over a tree of blocks: what states of a model and influence matrices have in common."""
+"""Expressions over a tree of blocks: the common part of states of a model and influence matrices."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class TreeHome(Home):
 
     topology: Topology
     blocks: Blocks
-    _parts: tuple[slice, ...]  # where the bodies of each node stand
-    _carriers: tuple[slice, ...]  # where the body stands that carries each node
+    _parts: tuple[slice, ...]  # places of the bodies of each node
+    _carriers: tuple[slice, ...]  # place of the body that carries each node
 
     def apply(self, A: Operator, x: Any) -> Array:
         array = np.asarray(x)
@@ -104,7 +104,7 @@ class _Parts:
 
 
 def stacked_slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Parts one after the other."""
+    """Consecutive slices of these sizes."""
     ends = np.cumsum([0, *sizes]).tolist()
     return tuple(map(slice, ends[:-1], ends[1:]))
 

@@ -18,7 +18,7 @@ NO_COUPLING: Matrix = (vec.ZERO, vec.ZERO, vec.ZERO)
 
 
 class ArticulatedInertia(Tensor):
-    """I^A = [J H; H^T M]: what a body feels like whose joints outboard are free to move."""
+    """I^A = [J H; H^T M]: the apparent inertia of a body whose outboard joints are free to move."""
 
     __slots__ = ("H", "J", "M", "frame")
     is_uniform = is_linear = True
@@ -45,7 +45,7 @@ class ArticulatedInertia(Tensor):
 
     @classmethod
     def promoted(cls, value: Any) -> Any:
-        """A rigid inertia is an articulated one, too."""
+        """A rigid inertia as an articulated one."""
         return cls.from_rigid(value) if isinstance(value, Inertia) else value
 
     def tagged(self, frame: Any) -> ArticulatedInertia:
@@ -78,14 +78,14 @@ class ArticulatedInertia(Tensor):
         return ArticulatedInertia(*_shifted(J, H, M, X.translation), X.source)
 
     def deflated(self, S: Subspace, U: ForceSet, D: Factored) -> ArticulatedInertia:
-        """I^A - U D^-1 U^T with U = I^A S, D = S^T U: what the predecessor feels of it through the joint.
+        """I^A - U D^-1 U^T with U = I^A S, D = S^T U: the part that the predecessor feels through the joint.
 
-        The result annihilates S: the rows and columns of coordinate directions that S spans are exactly zero.
+        The result annihilates S: rows and columns of the coordinate directions in S are exactly zero.
         """
         return self.lowered(U, D, S.spanned_directions)
 
     def lowered(self, W: ForceSet, D: Factored, zero: frozenset[int] = frozenset()) -> ArticulatedInertia:
-        """I^A - W D^-1 W^T, with rows and columns that are known to be zero."""
+        """I^A - W D^-1 W^T; `zero` lists rows and columns known to vanish."""
         rows = [column.components for column in W.columns]
         scaled = [column.components for column in D.solve_columns(W.columns)]
 

@@ -1,4 +1,4 @@
-"""What makes ten numbers the inertia of a body: principal moments, the consistency test, the six dyads."""
+"""Physical consistency of inertias: principal moments, the test, and the decomposition into six dyads."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kinetree.spatial.inertia import Inertia
 
 
-# How much a moment may be negative, relative to the trace of J about the origin: the rounding of the
-# parallel-axis theorem. Files, which write few digits, allow for their own rounding.
+# How far a moment may be negative, relative to the trace of J about the origin: rounding of the parallel-axis
+# theorem. File readers allow for the few digits of their files themselves.
 TOLERANCE = 1e-9
 
 
@@ -32,8 +32,8 @@ class Dyad(NamedTuple):
 def principal_axes(second: Symmetric) -> tuple[Vector, Matrix]:
     """The eigenvalues of a symmetric 3x3 matrix (xx, yy, zz, xy, xz, yz), not sorted, and unit eigenvectors.
 
-    Jacobi's method with a fixed number of turns and no branches, so that it runs on batches and expressions,
-    too. Literal zeros off the diagonal need no turn.
+    Jacobi's method with a fixed number of rotations and no branches, so it also runs on batches and
+    expressions. Literal zeros off the diagonal need no rotation.
     """
     a = [list(row) for row in vec.sym_matrix(second)]
     v = [list(row) for row in IDENTITY]  # columns are the axes
@@ -54,13 +54,13 @@ def principal_axes(second: Symmetric) -> tuple[Vector, Matrix]:
 
 
 def _sweeps(second: Symmetric) -> int:
-    """Enough for the precision of the numbers: convergence is quadratic after the first few."""
+    """Enough sweeps for the precision of the numbers: convergence is quadratic after the first few."""
     bits = max(getattr(getattr(x, "context", None), "prec", 53) for x in second)
     return 6 + max(0, bits // 53 - 1).bit_length()
 
 
 def _jacobi_turn(p: Number, q: Number, off: Number) -> tuple[Number, Number]:
-    """The cosine and sine of the smaller turn that makes the off-diagonal entry vanish."""
+    """The cosine and sine of the smaller rotation that makes the off-diagonal entry vanish."""
     gap = q - p
     root = ops.sqrt(gap * gap + 4 * off * off)
     sum_ = gap + ops.where(decided(ops.less(gap, 0)), -root, root)
@@ -76,9 +76,9 @@ def second_moment_matrix(I: Inertia) -> Symmetric:
 
 
 def is_physical(I: Inertia, tolerance: float = TOLERANCE) -> Any:
-    """True if some distribution of mass has this inertia: m > 0 and the second-moment matrix is not negative.
+    """True if some mass distribution has this inertia: m > 0, and no negative second moment in any direction.
 
-    That is stronger than a positive definite J: it contains the triangle inequalities of the principal
+    This is stronger than a positive definite J: it includes the triangle inequalities of the principal
     moments. Flat and thin bodies are physical. `tolerance` is relative to the trace of J about the origin.
     """
     if all(ops.is_literal(x) for x in I.parameters):
@@ -92,10 +92,10 @@ def is_physical(I: Inertia, tolerance: float = TOLERANCE) -> Any:
 
 
 def fault(I: Inertia, tolerance: float = TOLERANCE, *, spins: bool = False) -> str | None:
-    """Why no distribution of mass has this inertia, in words; None if one has it, or if it has symbols.
+    """Why no mass distribution has this inertia, in words; None if one has, or if it contains symbols.
 
-    Nothing at all is a body without mass. What only `spins`, a rotor, may have any moments that are not
-    negative: the triangle inequality need not hold.
+    An inertia of all zeros is a body without mass, and valid. With `spins` (a rotor) any nonnegative moments
+    are valid: the triangle inequality need not hold.
     """
     if not all(ops.is_literal(x) for x in I.parameters):
         return None

@@ -1,4 +1,4 @@
-"""The velocity-dependent partner of an inertia: B(V, I), from which Coriolis matrices are made."""
+"""The velocity-dependent counterpart of an inertia, B(V, I), from which Coriolis matrices are built."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class CoriolisInertia(Tensor):
 
     @classmethod
     def of_turning(cls, force: Force, at: Vector = vec.ZERO) -> CoriolisInertia:
-        """[-m~ 0; -f~ 0] of the force [m; f] at a point: how it changes by motions that turn it there."""
+        """[-m~ 0; -f~ 0] of the force [m; f] at a point: its change under motions that turn it there."""
         f = force.linear
         moment = vec.sub(force.angular, vec.cross(at, f))
         # (omega x m) + p x (omega x f), and p~ f~ = f p^T - (p.f) 1
@@ -109,7 +109,7 @@ class CoriolisInertia(Tensor):
         return Force(angular, vec.ZERO, frame)
 
     def reaction(self, momentum: Force, motion: Any) -> Any:
-        """((I V) x-bar* - B) W with momentum = I V, the partner of B in the Christoffel symbols."""
+        """((I V) x-bar* - B) W with momentum = I V, the counterpart of B in the Christoffel symbols."""
         if isinstance(motion, Subspace):
             return ForceSet(self.reaction(momentum, column) for column in motion.columns)
         frame = joined(self.frame, motion.frame, "reaction of a Coriolis inertia")

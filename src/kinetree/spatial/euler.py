@@ -28,7 +28,7 @@ class _Sequence(NamedTuple):
 
     @property
     def moving_axes(self) -> tuple[int, int, int]:
-        """The same turns as a sequence about moving axes: fixed axes in reverse."""
+        """The same rotations as a sequence about moving axes: fixed axes in reverse order."""
         return self.axes if self.intrinsic else (self.axes[2], self.axes[1], self.axes[0])
 
     def reorder(self, x: Any) -> tuple:
@@ -50,7 +50,7 @@ def _parse(sequence: str) -> _Sequence:
 
 
 def turn(axis: int, angle: Any) -> tuple:
-    """The rotation matrix of a turn by `angle` about the coordinate axis 0, 1 or 2."""
+    """The matrix of a rotation by `angle` about coordinate axis 0, 1 or 2."""
     c, s = ops.cos(angle), ops.sin(angle)
     if axis == 0:
         return ((1, 0, 0), (0, c, -s), (0, s, c))
@@ -70,8 +70,8 @@ def euler_angles(sequence: str, q: Any) -> tuple:
     """The Euler angles of a unit quaternion, the outer ones in (-pi, pi].
 
     The middle angle lies in [0, pi] if the first and third axis are the same, else in [-pi/2, pi/2]. In
-    gimbal lock, where only the sum or the difference of the outer angles is defined, the last turn about a
-    moving axis is zero. Accurate at and near gimbal lock (see Bernardes and Viollet (2022)).
+    gimbal lock, where only the sum or difference of the outer angles is defined, the last rotation about a
+    moving axis is set to zero. Accurate at and near gimbal lock (see Bernardes and Viollet (2022)).
     """
     kind = _parse(sequence)
     k, j, i = kind.moving_axes
@@ -102,7 +102,7 @@ def _wrapped(angle: Any, pi: Any) -> Any:
 
 
 def euler_columns(sequence: str, angles: Any, frame: str = "body") -> tuple:
-    """The three axes of the turns: omega = sum of rate times axis, in the order of the letters."""
+    """The three rotation axes, in the order of the letters: omega = sum of rate times axis."""
     kind = _parse(sequence)
     i, j, k = kind.moving_axes
     first, second, third = (turn(m, x) for m, x in zip(kind.moving_axes, kind.reorder(angles)))

@@ -1,10 +1,11 @@
 """Even functions of an angle, given its square: exact at zero, smooth there, accurate everywhere.
 
-The exponential of a rotation vector u needs sin|u| / |u| and its relatives. They are analytic in x = |u|^2,
-but their closed forms divide zero by zero at x = 0 and cancel near it. Each is therefore its Taylor series
-for small x and its closed form beyond, joined by `ops.where`; both branches are finite for every x, so
-derivatives (complex step, differentiated traces) are right too. The number of terms follows the precision of
-the number: 53 bits, or those of an mpmath number. SymPy numbers get the closed form alone, which is exact.
+The exponential of a rotation vector u needs sin|u| / |u| and related functions. They are analytic in
+x = |u|^2, but their closed forms are 0/0 at x = 0 and cancel near it. Each is therefore evaluated by its
+Taylor series for small x and by its closed form beyond, joined by `ops.where`; both branches are finite for
+every x, so derivatives (complex step, differentiated traces) are right too. The number of terms follows the
+precision of the number: 53 bits, or that of an mpmath number. SymPy numbers use the closed form alone, which
+is exact.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DOUBLE_BITS = 53
 
 
 def is_symbolic(x: Any) -> bool:
-    """True if `x` is a SymPy number: exact, so that no series is needed."""
+    """True if `x` is a SymPy number: exact, so no series is needed."""
     return type(x).__module__.partition(".")[0] == "sympy"
 
 

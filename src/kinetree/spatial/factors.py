@@ -1,8 +1,8 @@
-"""Coordinate rotations as a sweep meets them: turns about one axis, and general 3x3 matrices.
+"""The factors of coordinate rotations in a sweep: turns about one axis, and general 3x3 matrices.
 
-A factor takes predecessor components to successor components (`apply`), and back (`undo`). A turn about a
-coordinate axis costs 6 operations on a vector, 15 on a symmetric and 24 on a general matrix; a dense one 15,
-75 and 90.
+A factor takes predecessor components to successor components (`apply`) and back (`undo`). A turn about a
+coordinate axis costs 6 operations on a vector, 15 on a symmetric matrix and 24 on a general one; a dense
+factor costs 15, 75 and 90.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Turn(NamedTuple):
         return (out[0], out[1], out[2], out[3], out[4], out[5])
 
     def undo_matrix(self, m: Matrix) -> Matrix:
-        """R M R^T for a general M: trace and skew part of the block in the plane do not change."""
+        """R M R^T for a general M: the block in the plane keeps its trace and its skew part."""
         k, u, w = self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3
         c, s = self.cos, self.sin
         b = m[u][w] + m[w][u]
@@ -130,7 +130,7 @@ Factor = Turn | Dense
 
 
 def factors(E: Matrix) -> tuple[Factor, ...]:
-    """`E` as few cheap factors: none for the identity, a `Turn` where a literal E is one, else `Dense`."""
+    """`E` as cheap factors: none for the identity, a `Turn` where a literal E is one, else `Dense`."""
     if not all(is_literal(x) for row in E for x in row):
         return (Dense(E),)
     if all(E[i][j] == (1 if i == j else 0) for i in range(3) for j in range(3)):
@@ -144,7 +144,7 @@ def factors(E: Matrix) -> tuple[Factor, ...]:
 
 
 def adjoined(first: tuple[Factor, ...], second: tuple[Factor, ...]) -> tuple[Factor, ...]:
-    """The factors of two rotations in sequence; turns about one axis that meet become one."""
+    """The factors of two rotations in sequence; adjacent turns about the same axis are merged."""
     if first and second:
         a, b = first[-1], second[0]
         if isinstance(a, Turn) and isinstance(b, Turn) and a.axis == b.axis:

@@ -48,7 +48,7 @@ class Inertia(Tensor):
 
     @property
     def parameters(self) -> tuple[Number, ...]:
-        """m, h (3), J (6): everything, in a fixed order."""
+        """The ten numbers m, h (3), J (6), in this order."""
         return (self.mass, *self.first_moment, *self.second)
 
     @classmethod
@@ -68,7 +68,7 @@ class Inertia(Tensor):
         return self.per_mass(self.first_moment)
 
     def per_mass(self, total: Vector) -> Vector:
-        """A vector over the mass; as it is, and so as a rule zero, for a body without mass."""
+        """A vector divided by the mass; unchanged, and so usually zero, for a body without mass."""
         mass = self.mass
         if isinstance(mass, (int, float)) and mass == 0:
             mass = 1.0
@@ -118,7 +118,7 @@ class Inertia(Tensor):
         return self.congruence(X.inverse())
 
     def force(self, jet: Any) -> Force:
-        """The force that gives the body the motion `jet` (classical form; see `Jet`)."""
+        """The force that produces the motion `jet` of the body (classical form; see `Jet`)."""
         frame = joined(self.frame, jet.frame, "inertia times jet")
         w, acc, h = jet.velocity, jet.acceleration, self.first_moment
         spin = vec.cross(w, vec.sym_vec(self.second, w))
@@ -168,7 +168,7 @@ def _shifted(second: Symmetric, h: Vector, moved: Vector, r: Vector) -> Symmetri
 
 
 def _number(x: Any, what: str) -> Number:
-    """`x` if it is a number of any kind: numbers of NumPy become plain ones."""
+    """`x`, checked to be a number of any kind; NumPy scalars become plain numbers."""
     if x is None or isinstance(x, (str, bytes, list, tuple, dict, set)):
         raise ModelError(f"Inertia: {what} must be given in numbers, got {x!r}")
     return x.item() if hasattr(x, "item") and getattr(x, "ndim", 1) == 0 else x

@@ -15,9 +15,9 @@ from kinetree.spatial.vector import Matrix, Vector
 class Jet(Value):
     """Angular velocity omega, and the classical acceleration [omega'; a] of a body's origin.
 
-    Newton's and Euler's equations need no linear velocity when accelerations are the classical ones (second
-    derivatives of points), so a jet carries none. Classical and spatial accelerations differ by [0; omega x
-    v]; both give the same forces.
+    The Newton-Euler equations need no linear velocity when accelerations are classical (second derivatives of
+    points), so a jet has none. Classical and spatial accelerations differ by [0; omega x v]; both give the
+    same forces.
 
         X @ jet                      the same rigid motion, seen at the successor's frame
         jet.moved(vJ, aJ)            the motion of a successor that moves relative to it with the spatial
@@ -43,7 +43,7 @@ class Jet(Value):
 
     @property
     def turning(self) -> Matrix:
-        """omega'~ + omega~ omega~: times r, the acceleration of the point at r relative to the origin's."""
+        """omega'~ + omega~ omega~; times r, it is the acceleration of the point r relative to the origin."""
         if self._turning is None:
             (x, y, z), (a, b, c) = self.velocity, self.acceleration.angular
             xy, xz, yz = x * y, x * z, y * z
@@ -78,7 +78,7 @@ class Jet(Value):
         return Jet(self.velocity, Motion(frame=self.frame), self.frame)
 
     def detached(self) -> Jet:
-        """The jet of a part that does not feel this motion: none."""
+        """The jet of a part that is detached from this motion: zero."""
         return Jet()
 
     def tagged(self, frame: Any) -> Jet:

@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia about it: the ten numbers of a rigid body as Walker and Orin add them."""
+"""Mass, centre of mass and inertia about it: the ten numbers of a rigid body as Walker and Orin use them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kinetree.spatial.vector import Matrix, Number, Symmetric, Vector
 class Lump(Tensor):
     """A rigid body by its mass m, centre of mass c and rotational inertia J about c.
 
-    A sum finds the common centre of mass and moves both inertias there (parallel axes), where `Inertia` keeps
-    moments about the frame's origin, which simply add.
+    A sum finds the common centre of mass and moves both inertias there (parallel-axis theorem). `Inertia`, by
+    contrast, keeps moments about the frame's origin, which simply add.
     """
 
     __slots__ = ("com", "frame", "mass", "rotational")

@@ -11,7 +11,7 @@ from kinetree.spatial.vector import Number
 
 
 class Transposed:
-    """`x.T` of a transform, a subspace, a set of forces or a stack of them; `x.T @ y` is what it is for."""
+    """`x.T` of a transform, a subspace, a set of forces or a stack of them, for products `x.T @ y`."""
 
     __slots__ = ("value",)
 
@@ -102,7 +102,7 @@ class Matrix(Value):
 
 
 def reciprocal(pivot: Number) -> Number:
-    """1 / pivot. An exact zero has none: NaN marks it for the guard of the sweep, which names the joint."""
+    """1 / pivot. For an exact zero, NaN: it triggers the guard of the sweep, which names the joint."""
     try:
         return 1 / pivot
     except ZeroDivisionError:
@@ -112,7 +112,7 @@ def reciprocal(pivot: Number) -> Number:
 class Factored(Value):
     """A symmetric positive definite k x k matrix A = L D L^T, ready to solve with.
 
-    `pivots` are the diagonal of D. Nothing is divided by more than once per pivot.
+    `pivots` are the diagonal of D. There is one division per pivot.
     """
 
     __slots__ = ("lower", "pivots", "reciprocals")
@@ -172,7 +172,7 @@ class Factored(Value):
         return Coordinates(x)
 
     def solve_columns(self, columns: Sequence[Any]) -> list[Any]:
-        """The columns of C A^-1, for a matrix C given by its k columns (values with + - and `* number`)."""
+        """The columns of C A^-1, for a matrix C given by its k columns (values with +, - and `* number`)."""
         y = list(columns)
         k = len(y)
         for i in range(k):

@@ -119,7 +119,7 @@ class Force(_Spatial):
         return motion.dot(self)
 
     def known_along(self, S: Any, generalised: Iterable[Number]) -> Force:
-        """The same force, whose S^T F is known: put in where a column of S is a coordinate direction."""
+        """The same force with its known S^T F inserted where a column of S is a coordinate direction."""
         values = list(self.components)
         for (place, factor), value in zip(S.directions, generalised, strict=True):
             if place is not None:
@@ -127,7 +127,7 @@ class Force(_Spatial):
         return Force.from_components(values, self.frame)
 
     def behind(self, X: Any) -> Force:
-        """X^T F of one body, in predecessor coordinates: not summed over a group."""
+        """X^T F of one body, in predecessor coordinates; not summed over a group."""
         return X.apply_transposed(self)
 
     carried = behind

@@ -45,7 +45,7 @@ class Pose:
 
     @staticmethod
     def _given(R: Matrix, p: Vector) -> Pose:
-        """The pose with these numbers, not validated: what is computed from poses is not checked again."""
+        """The pose with these numbers, unchecked: results computed from poses are not validated again."""
         result = Pose.__new__(Pose)
         object.__setattr__(result, "R", R)
         object.__setattr__(result, "p", p)

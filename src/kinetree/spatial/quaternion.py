@@ -58,8 +58,8 @@ def quaternion_matrix(q: Any) -> tuple:
 def quaternion_from_matrix(R: Any) -> Quaternion:
     """The unit quaternion of a rotation matrix, with w >= 0.
 
-    4 q q^T is linear in R. Its column with the largest diagonal entry, normalised, is q: no cancellation
-    at any angle (see Bar-Itzhack (2000); the choice of the column is Shepperd's).
+    4 q q^T is linear in R. Its column with the largest diagonal entry, normalised, is q: there is no
+    cancellation at any angle (see Bar-Itzhack (2000); the choice of the column is Shepperd's).
     """
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     columns = (
@@ -79,7 +79,7 @@ def quaternion_from_matrix(R: Any) -> Quaternion:
 
 
 def _signed(x: Any, w: Any) -> Any:
-    """`x` with its sign changed where w is negative: of q and -q, the one that turns by at most pi."""
+    """`x`, negated where w is negative: of q and -q, the one that rotates by at most pi."""
     return ops.where(decided(ops.less(w, 0)), -x, x)
 
 

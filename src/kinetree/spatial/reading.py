@@ -1,7 +1,7 @@
-"""What users give and get: sequences and arrays on one side, tuples of numbers on the other.
+"""Conversion between what users pass and get (sequences, arrays) and tuples of numbers.
 
-A number may itself be an array, so a batch of vectors is a tuple of three arrays. Where an array is given for
-the vector itself, its last axis counts the components (its last two the rows and columns) and the axes before
+A number may itself be an array, so a batch of vectors is a tuple of three arrays. If an array is given for
+the vector itself, its last axis holds the components (the last two, rows and columns) and the axes before it
 are the batch.
 """
 
@@ -73,7 +73,7 @@ def _flat(x: Any) -> list:
 
 
 def is_real(x: Any) -> bool:
-    """True if `x` is a plain real number or an array of them: only the values of those can be validated."""
+    """True if `x` is a plain real number or an array of them: only these can be validated."""
     return ops.is_literal(x) or (isinstance(x, np.ndarray) and x.dtype.kind in "fiu")
 
 

@@ -1,4 +1,4 @@
-"""Rotations: one immutable value with every representation as a way in and a way out."""
+"""Rotations: one immutable value, with conversions from and to every representation."""
 
 from __future__ import annotations
 
@@ -67,14 +67,15 @@ class Rotation:
         return vec.mat_vec(self.rows, read_vector(x, 3, "the vector to rotate"))
 
     def normalized(self) -> Rotation:
-        """The rotation with the drift of many products removed: orthonormal to rounding."""
+        """The rotation without the drift of many products: orthonormal to rounding."""
         return Rotation.from_quaternion(self.as_quaternion())
 
     def as_convention(self, convention: str) -> Matrix:
         """The matrix in the "robotics" or the "aerospace" convention.
 
-        Robotics: as held, takes B-components to A-components; turns about moving axes multiply on the right.
-        Aerospace: its transpose, takes A-components to B-components; such turns multiply on the left.
+        Robotics: as stored; it takes B-components to A-components, and rotations about moving axes multiply
+        on the right. Aerospace: its transpose; it takes A-components to B-components, and such rotations
+        multiply on the left.
         """
         if convention not in ("robotics", "aerospace"):
             raise ModelError(f"attitude convention {convention!r}: expected 'robotics' or 'aerospace'")
@@ -94,7 +95,7 @@ class Rotation:
         Plain numbers must be orthonormal to 1e-6, and are then used as given.
 
         Raises:
-            ModelError: they are not, or they mirror.
+            ModelError: they are not orthonormal, or are a reflection.
         """
         if isinstance(matrix, Rotation):
             return matrix

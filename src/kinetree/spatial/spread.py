@@ -1,8 +1,8 @@
-"""S = S_span G of a group with loops, kept as two factors: few columns move each body, many velocities all.
+"""S = S_span G of a group with loops, kept as factors: a body has few nonzero columns in S_span, many in S.
 
     S v = S_span (G v)        S^T F = G^T (S_span^T F)        S^T I S = G^T (S_span^T I S_span) G
 
-The columns of the product are made only where they are asked for.
+The columns of the product are formed only on request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rows = Sequence[Sequence[tuple[int, Number]]]  # of a sparse matrix: (column, nu
 
 
 class Loops(Protocol):
-    """What closes a group: u = G v."""
+    """The closure of a group: u = G v."""
 
     @property
     def G(self) -> Rows: ...
@@ -47,7 +47,7 @@ class Spread(Stack):
 
     @property
     def values(self) -> tuple[Subspace, ...]:  # type: ignore[override]
-        """The columns; not kept, since those made in a loop of a trace end with it."""
+        """The columns; not cached, since those made in a loop of a trace are not valid after it."""
         return tuple(self._product(S) for S in self.spanning.values)
 
     def _product(self, S: Subspace) -> Subspace:
@@ -64,7 +64,7 @@ class Spread(Stack):
         return self.spanning @ self.loops.velocities(x)
 
     def multiplied(self, left: Stack) -> Stack:
-        """I S for symmetric inertias, as factors; anything else by columns."""
+        """I S, as factors for symmetric inertias, by columns for anything else."""
         symmetric = all(isinstance(value, Inertia | ArticulatedInertia) for value in left.values)
         return Momenta(left, self) if symmetric else super().multiplied(left)
 
@@ -78,7 +78,7 @@ class Spread(Stack):
         return Matrix(columns).T
 
     def _congruence(self, inertias: Stack) -> Matrix:
-        """G^T (S_span^T I S_span) G, of which one half is computed."""
+        """G^T (S_span^T I S_span) G; only one half is computed."""
         G, M = self.loops.G, dict[tuple[int, int], Number]()
         for I, S in zip(inertias.values, self.spanning.values, strict=True):
             moving = [(j, column) for j, column in enumerate(S.columns) if _is_something(column)]
@@ -119,9 +119,9 @@ class Momenta(Stack):
 
 
 class Gathered(Coordinates):
-    """G^T f + rest of a group: sums of such add f, and go through the loops once.
+    """G^T f + rest of a group; differences of these are taken in f, so G^T is applied once to the result.
 
-    What is not used of the numbers before costs nothing in a program.
+    Intermediate products that are not used cost nothing in a program.
     """
 
     loops: Loops

@@ -1,6 +1,6 @@
-"""Stacks: the spatial quantities of several bodies that one set of coordinates moves.
+"""Stacks: the spatial quantities of several bodies that are moved by one set of coordinates.
 
-A stack maps every operation body by body, so that an algorithm written for one body serves a group of them.
+A stack applies every operation body by body, so an algorithm written for one body serves a group of them.
 The only reductions are the transposed products: S.T @ F and X.T @ F sum over the bodies, because the group
 has one set of coordinates and one predecessor.
 """
@@ -38,7 +38,7 @@ class Stack(Value):
         return Stack(value.uniform() for value in self.values)
 
     def carried(self, X: Any) -> Any:
-        """What all bodies carry to the one predecessor: summed, but transforms stay one for each body."""
+        """What the bodies pass on to their predecessor: a sum; transforms are not added, but stay apart."""
         steps = X.values if isinstance(X, Stack) else (X,) * len(self.values)
         pairs = zip(self.values, steps, strict=True)
         if not self.values[0].adds_up:
@@ -101,7 +101,7 @@ class Stack(Value):
         return Transposed(self)
 
     def apply_transposed(self, other: Any) -> Any:
-        """The sum over the bodies of value.T @ other; a part that is detached contributes nothing."""
+        """The sum over the bodies of value.T @ other; detached parts contribute nothing."""
         if isinstance(other, LowRank):
             return other.sandwich(self)
         parts = [a.apply_transposed(b) for a, b in zip(self.values, other.values, strict=True)]
@@ -111,7 +111,7 @@ class Stack(Value):
         return total(parts)
 
     def known_along(self, S: Stack, generalised: Any) -> Stack:
-        """The same forces: what is known of their sum says nothing of each."""
+        """The same forces: a known sum says nothing about each of them."""
         return self
 
     def deflated(self, S: Stack, U: Stack, D: Factored) -> LowRank:
@@ -145,7 +145,7 @@ class StackSandwich:
 
 
 class LowRank:
-    """I - U D^-1 U^T of a group, which couples its bodies: factored until it reaches the predecessor."""
+    """I - U D^-1 U^T of a group, which couples its bodies; kept factored until it reaches the predecessor."""
 
     __slots__ = ("D", "U", "inertias")
 
@@ -160,7 +160,7 @@ class LowRank:
 
 
 class LowRankSandwich:
-    """The left half of X.T @ (I - U D^-1 U^T) @ X: congruences, less W D^-1 W^T with W = X.T @ U."""
+    """The left half of X.T @ (I - U D^-1 U^T) @ X: congruences minus W D^-1 W^T with W = X.T @ U."""
 
     __slots__ = ("inertia", "transforms")
 

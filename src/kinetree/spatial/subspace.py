@@ -35,28 +35,28 @@ class Subspace(Columns):
         return Subspace(velocity.cross(column) for column in self.columns)
 
     def cross_onto(self, force: Force) -> ForceSet:
-        """S x* F, column by column: how a force changes that moves along with each."""
+        """S x* F, column by column: the change of a force that moves along with each column."""
         return ForceSet(column.cross_star(force) for column in self.columns)
 
     def bracket(self, v: Iterable[Number]) -> Subspace:
-        """(S v) x S, column by column: zero for a single one."""
+        """(S v) x S, column by column; zero for a single column."""
         return self.detached() if len(self.columns) == 1 else self.cross_from(self @ v)
 
     def along(self, force: Force) -> Coordinates:
-        """S^T F of one body: the components of a force, not summed over a group."""
+        """S^T F of one body: the components of a force; not summed over a group."""
         return self.apply_transposed(force)
 
     def detached(self) -> Subspace:
-        """The motion of a part that does not feel this one: none."""
+        """The subspace of a part that is detached from this motion: zero."""
         return Subspace(Motion() for _ in self.columns)
 
     def padded(self, width: int) -> Subspace:
-        """The subspace with zero columns up to a number of them."""
+        """The subspace, padded with zero columns to `width`."""
         return Subspace(self.columns + (Motion(),) * (width - len(self.columns)))
 
     @cached_property
     def directions(self) -> tuple[tuple[int | None, Number], ...]:
-        """For each column (place, factor) if it is a coordinate direction times a literal, else (None, 1)."""
+        """(place, factor) for each column that is a literal times a coordinate direction, else (None, 1)."""
         found: list[tuple[int | None, Number]] = []
         for column in self.columns:
             places = [i for i, x in enumerate(column.components) if not (is_literal(x) and x == 0)]
@@ -73,14 +73,14 @@ class Subspace(Columns):
 class Partials(Tuple):
     """The derivatives of S along each velocity of its node, one subspace each; empty if S is constant.
 
-    `columns[k]` are the derivatives of one column: column j of it is that of S_k along velocity j.
+    `columns[k]` holds the derivatives of column S_k; its column j is the derivative along velocity j.
     """
 
     __slots__ = ()
 
     @classmethod
     def along(cls, derivatives: Iterable[Subspace], width: int) -> Partials:
-        """From the derivatives along each velocity; none at all stands for zero."""
+        """From the derivatives along each velocity; an empty sequence means zero."""
         found = tuple(derivatives)
         zero = Subspace(Motion() for _ in range(width))
         return cls(found if found else (zero,) * width)

@@ -31,9 +31,9 @@ class Sandwich:
 class Transform(Value):
     """X = [E 0; -E r~ E]: takes motions in predecessor coordinates to successor coordinates.
 
-    `r` is the successor's origin in predecessor axes and E the rotation of coordinates (the transpose of the
+    `r` is the successor's origin in predecessor axes and E the coordinate rotation (the transpose of the
     successor's orientation). E is kept as factors, applied from first to last, because a constant placement
-    followed by a turn of the joint costs less than the dense product of the two.
+    followed by a joint rotation costs less than the dense product of the two.
 
         X @ motion     predecessor -> successor          X.T @ force      successor -> predecessor
         X2 @ X1        composition                       X.T @ I @ X      inertia, successor -> predecessor
@@ -72,17 +72,17 @@ class Transform(Value):
         return Transform.from_factors((x, y, z), turned)
 
     def uniform(self) -> Transform:
-        """With one general rotation."""
+        """The same transform with its rotation as one dense factor."""
         if len(self.factors) == 1 and isinstance(self.factors[0], Dense):
             return self
         return Transform.from_factors(self.translation, (Dense(self.rotation),))
 
     def arrived(self, frame: Any) -> Transform:
-        """A path carries a transform by its source."""
+        """The transform after a path has carried its source to `frame`."""
         return self.between(frame, None)
 
     def between(self, source: Any, target: Any) -> Transform:
-        """The same transform, said to lead from frame `source` to frame `target`."""
+        """The same transform, tagged as leading from frame `source` to frame `target`."""
         result = Transform.from_factors(self.translation, self.factors)
         result.source, result.target = source, target
         return result
@@ -133,9 +133,9 @@ class Transform(Value):
         return Motion(self.turned(m.angular), self.turned(at_origin), self.target)
 
     def following(self, first: Transform) -> Transform:
-        """self @ first with the rotation kept as factors: for a joint's motion after a constant placement.
+        """self @ first with the rotation kept as factors, for a joint motion after a constant placement.
 
-        Two turns about the same axis that meet become one, by the addition theorem.
+        Adjacent turns about the same axis are merged by the addition theorem.
         """
         shift = vec.add(first.translation, first.turned_back(self.translation))
         return Transform.from_factors(shift, adjoined(first.factors, self.factors))
@@ -146,7 +146,7 @@ class Transform(Value):
         return Transform.from_factors(vec.ZERO, parts).between(self.target, None)
 
     def shifted_only(self, predecessor: Transform, successor: Transform) -> Transform:
-        """This transform between frames that have world axes, given the poses of both bodies in the world."""
+        """This transform between frames with world axes, given the poses of both bodies in the world."""
         return Transform(r=vec.sub(successor.translation, predecessor.translation))
 
     def held(self) -> Transform:
@@ -154,7 +154,7 @@ class Transform(Value):
         return Transform()
 
     def detached(self) -> Transform:
-        """The pose of a part that feels no predecessor: none."""
+        """The pose of a detached part, which has no predecessor: the identity."""
         return Transform()
 
     def _after(self, first: Transform) -> Transform:
@@ -189,7 +189,7 @@ class Transform(Value):
         return (*((*R[k], p[k]) for k in range(3)), (0, 0, 0, 1))
 
     def carried(self, X: Transform) -> Transform:
-        """The transform from the predecessor, to which X leads back, to the same target."""
+        """self @ X: the transform to the same target from the predecessor, where X starts."""
         return self @ X
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ def _merged(parts: tuple[Factor, ...]) -> tuple[Factor, ...]:
 
 
 class Detached(Value):
-    """The transform of a part that feels no predecessor: motions arrive as zero, forces do not leave."""
+    """The transform of a part without a predecessor: motions arrive as zero, forces are not passed on."""
 
     __slots__ = ()
     is_uniform = True

@@ -1,12 +1,12 @@
-"""What executors need to know of a spatial value, and nothing of its physics: the contract of all of them.
+"""The contract of all spatial values: what executors need to know of them, and nothing of their physics.
 
-A value says what it is made of (`parts`, `with_parts`), what nothing is (`zero`), how it goes from a body to
-the predecessor (`carried`), how it looks as an array (`numbers`), and whether all values of its type have one
-form. Storage, sweeps and interpreters ask these and name no type, so a new type of value is one file.
+A value says what it is made of (`parts`, `with_parts`), what its zero is (`zero`), how it goes from a body to
+the predecessor (`carried`), how it looks as an array (`numbers`), and whether all values of its type have the
+same form. Storage, sweeps and interpreters rely on these alone and name no type, so a new type is one file.
 
-It may carry a tag of the frame it is expressed in, any object; None is untagged and fits everything. Sweeps
-tag what they hand out, so a sum of a force in body 3's axes and one in its parent's axes raises at once,
-eagerly and while tracing, and costs nothing in compiled code.
+A value may carry a tag for the frame it is expressed in, any object; None is untagged and fits everything.
+Sweeps tag what they hand out, so adding a force in body 3's axes to one in its parent's axes raises an error
+at once, eagerly and while tracing. In compiled code the tags cost nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Builder = Callable[[Iterator[Any]], Any]
 
 
 class Value:
-    """A quantity of one body, of a joint, or of two nodes; see the module."""
+    """A quantity of one body, of a joint, or of two nodes; see the module docstring."""
 
     __slots__ = ()
     __array_ufunc__ = None  # an array times a value is a value: the array is a batch of numbers
 
-    # All values of the type have the same number of parts (after `uniform()`), whatever joint they belong to:
-    # they can be read of a body whose joint is not known.
+    # All values of the type have the same number of parts (after `uniform()`), whatever their joint, so they
+    # can be read from a body whose joint is not known.
     is_uniform: ClassVar[bool] = False
     # The numbers of a sum are the sums of the numbers.
     is_linear: ClassVar[bool] = False
-    # What several bodies of a group carry to their one predecessor is summed.
+    # What the bodies of a group pass on to their one predecessor is summed.
     adds_up: ClassVar[bool] = True
 
     @property
@@ -52,7 +52,7 @@ class Value:
 
     @classmethod
     def promoted(cls, value: Any) -> Any:
-        """A value that may be added to one of this type, as one of this type."""
+        """A value that can be added to one of this type, converted to this type."""
         return value
 
     def uniform(self) -> Self:
@@ -60,7 +60,7 @@ class Value:
         return self
 
     def carried(self, X: Any) -> Any:
-        """The value in the coordinates of the predecessor, to which X leads back; None if nothing arrives."""
+        """The value in the coordinates of the predecessor, where X starts; None if nothing is passed on."""
         raise TraceError(f"a {type(self).__name__} does not go along a path")
 
     def numbers(self) -> Any:
@@ -86,7 +86,7 @@ class Value:
 
 
 class Tensor(Value):
-    """A value like an inertia, with a `matrix()`; along a path it goes by `congruence(X)`, X^T value X."""
+    """A value like an inertia, with a `matrix()`; a path carries it by `congruence(X)`, X^T value X."""
 
     __slots__ = ()
     matrix: Callable[[], Any]
@@ -113,7 +113,7 @@ class Tuple(tuple, Value):
 
 
 def take_apart(value: Any) -> tuple[list[Any], Builder]:
-    """The numbers of a value in a fixed order, and how to build one of its form from an iterator of numbers.
+    """The numbers of a value in a fixed order, and a function that rebuilds its form from such numbers.
 
     A value is a number, a `Value`, or a tuple or list of values.
     """
@@ -135,7 +135,7 @@ def _tuples(x: Any) -> Any:
 
 
 def as_numbers(value: Any) -> Any:
-    """A value or a plain number as it stands in arrays."""
+    """A value or a plain number in the form it has in arrays."""
     return value.numbers() if isinstance(value, Value) else value
 
 

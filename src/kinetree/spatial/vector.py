@@ -1,4 +1,4 @@
-"""3-vectors and 3x3 matrices of numbers of any kind: plain tuples, and the few functions on them."""
+"""3-vectors and 3x3 matrices of numbers of any kind, as plain tuples, with a few functions on them."""
 
 from __future__ import annotations
 

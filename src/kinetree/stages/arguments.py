@@ -1,4 +1,4 @@
-"""What a caller hands to a function of a model: arrays, checked once against the signature and the model."""
+"""The arguments of a function of a model, checked once against the signature and the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kinetree.sweep.vocabulary import meaning
 if TYPE_CHECKING:
     from kinetree.stages.function import Function
 
-NO_NUMBERS = (str, bytes, list, tuple, set, frozenset, Mapping)  # which arrays of objects may hold
+NO_NUMBERS = (str, bytes, list, tuple, set, frozenset, Mapping)  # types that are refused in arrays of objects
 
 
 def bound(
@@ -91,7 +91,7 @@ def chosen(
 
 
 def _several(name: str, value: Any) -> Any:
-    """One name where several are expected is a list of one."""
+    """Wrap a single name in a tuple where a list of names is expected."""
     if name not in ("frames", "accelerate") or value is REQUIRED:
         return (value,) if hasattr(value, "rows") else value
     if isinstance(value, str):
@@ -106,7 +106,7 @@ def as_array(
 ) -> np.ndarray:
     """`value` as an array whose last axes have the shape that the model needs; else ShapeError.
 
-    An array on a device is taken as it is.
+    An array on a device is returned unchanged.
     """
     if is_on_device(value):
         return value
@@ -136,7 +136,7 @@ def as_array(
 def wrong_shape(
     function: str, model: Model, argument: Argument, shape: tuple[int, ...], options: Mapping[str, Any]
 ) -> str:
-    """What was given, what was expected, and why."""
+    """The error message: what was given, what was expected, and why."""
     core = argument.sizes(model, options)
     needed = ", ".join(["...", *map(str, core)])
     return (
@@ -171,7 +171,7 @@ def taken(function: Function) -> list[tuple[str, Any, str, str]]:
 
 
 def in_order(inputs: Sequence[Argument], options: Mapping[str, Any]) -> list[str]:
-    """What must be given, arrays and then options; then arrays that need not be; then the other options."""
+    """The order of arguments: required arrays, required options, optional arrays, other options."""
     needed = [a.name for a in inputs if not a.optional]
     demanded = [name for name, default in options.items() if default is REQUIRED]
     optional = [a.name for a in inputs if a.optional]
@@ -179,8 +179,10 @@ def in_order(inputs: Sequence[Argument], options: Mapping[str, Any]) -> list[str
 
 
 def positional(function: Function) -> int:
-    """How many arguments after the model may be given by position: neither those from the first on that must
-    be given after one that need not be, nor those from the first optional array after an option on.
+    """How many arguments after the model may be positional.
+
+    Keyword-only are all arguments from the first required one after an optional one, or from the first
+    optional array after an option.
     """
     left_out = option = False
     for count, (name, default, _, _) in enumerate(taken(function)[: -len(MODEL_INPUTS)]):
@@ -193,7 +195,7 @@ def positional(function: Function) -> int:
 
 
 def signature(function: Function) -> inspect.Signature:
-    """How a function of a model is called."""
+    """The call signature of a function of a model."""
     count, P = positional(function), inspect.Parameter
     own = [
         P(name, P.POSITIONAL_OR_KEYWORD if k < count else P.KEYWORD_ONLY, default=default)

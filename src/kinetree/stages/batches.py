@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 def batch_of(
     function: Function, model: Model, arrays: Mapping[str, np.ndarray], options: Mapping[str, Any]
 ) -> tuple[Shape, dict[str, int]]:
-    """The batch axes of some inputs together, and for each input how many axes belong to a state."""
+    """The joint batch axes of some inputs, and for each input how many axes belong to one state."""
     cores = {a.name: len(a.shape) for a in function.inputs}
     try:
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - cores[name]] for name, a in arrays.items()))
@@ -33,7 +33,7 @@ def batch_of(
 
 
 def numbers(array: np.ndarray, core: int, batch: Shape) -> Any:
-    """The array as nested lists of numbers, where the batch axes are part of each number."""
+    """The array as nested lists of numbers; each number carries the batch axes."""
     if array.ndim == core and not batch:
         return array.tolist()
     axes = tuple(range(array.ndim - core, array.ndim))
@@ -47,7 +47,7 @@ def _split(array: np.ndarray, depth: int) -> Any:
 def poisoned(
     results: list[Any], arrays: Mapping[str, np.ndarray], cores: Mapping[str, int], batch: Shape
 ) -> list[Any]:
-    """NaN in every number of a state into which a NaN or infinity went, whatever depends on it."""
+    """NaN in all results of every state whose inputs hold NaN or infinity."""
     finite = {name: np.isfinite(array) for name, array in arrays.items() if array.dtype != object}
     if all(numbers.all() for numbers in finite.values()):
         return results
@@ -63,7 +63,7 @@ def poisoned(
 
 
 def delivered(name: str, results: Sequence[Any], out: Any) -> Any:
-    """What a call returns: its results, in the caller's arrays if there are any; one of them, or a tuple."""
+    """The return value of a call: one result or a tuple, written to the caller's arrays if given."""
     if out is None:
         values = tuple(r[()] if isinstance(r, np.ndarray) and r.ndim == 0 else r for r in results)
     else:

@@ -27,13 +27,13 @@ def compile(
     mode: str | None = None,
     **options: Any,
 ) -> Any:
-    """The kernel of a function for one model, called as `kernel(*arrays, out=None)`: least overhead.
+    """The kernel of a function for one model, called as `kernel(*arrays, out=None)` with the least overhead.
 
     Args:
         function: a function of a model, such as `kinetree.inverse_dynamics`, or one of your own.
         model: the robot.
         dtype: "float64" or "float32".
-        target: "cpu", "cuda", "cuda_fast" (rough float32), "c", "eager", or one that was registered.
+        target: "cpu", "cuda", "cuda_fast" (approximate float32), "c", "eager", or a registered one.
         inputs: names of the inputs that calls will give; by default all that are not optional.
         mode: "unrolled", "looped", or None to choose by size.
         options: static options of the function (`frame="tool"`, ...).
@@ -64,7 +64,7 @@ def job_for(
     dtype: str = "float64",
     mode: str | None = None,
 ) -> Job:
-    """The job that a caller asks for by the names of inputs and options; CompileError if there is none."""
+    """The job for the named inputs and options; CompileError if there is none."""
     if not isinstance(function, Function):
         raise CompileError(
             f"{caller}: {function!r} is not a model function; give one such as kinetree.inverse_dynamics"

@@ -4,14 +4,14 @@
     vjp_of(f)         f's inputs, b_<output>? ->  f's outputs, b_<input>       the gradient of a weighted sum
     jacobian_of(f)    f's inputs              ->  d_<output>_d_<input>         the matrices
 
-of algorithms, of functions of your own, and of derivatives. Each lowers to the differentiated program of f,
-so it is compiled, batched and exported like f. Positions, wherever inputs or outputs have the shape of q,
+f may be an algorithm, a function of your own, or a derivative. Each lowers to the differentiated program of
+f, so it is compiled, batched and exported like f. Inputs and outputs with the shape of q are positions: they
 change by increments (nv numbers, along `model.integrate`), or by their own numbers with
 `coordinates="ambient"`.
 
-A program with loops is differentiated forward as it is. In reverse it would need all that its loops forget.
-Where an equation implies what they find, the way back leads past them; other gradients are found column by
-column, in a loop over the inputs.
+Forward mode differentiates a program with loops as it is. Reverse mode would need all intermediate values of
+the loops. If the result of a loop solves an equation, reverse mode uses the implicit function theorem instead
+of the loop; other gradients are found column by column, in a loop over the inputs.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from kinetree.sweep import choice
 from kinetree.sweep.numbers import holds_expressions, origin
 from kinetree.sweep.signature import Argument
 
-UNROLLED_NODES = 250  # up to so many, a sweep without pairs is differentiated in reverse without loops
+UNROLLED_NODES = 250  # up to this many, a sweep without pairs is unrolled for reverse mode
 Values = dict[str, list[Any]]  # the numbers of each input, in order
 
 
 class Trace(NamedTuple):
-    """Where a derivative is recorded, and of what: the numbers of the inputs, options and mode."""
+    """The trace that a derivative is recorded in: graph, model, numbers of the inputs, options and mode."""
 
     graph: Graph
     model: Model
@@ -63,11 +63,11 @@ class Derivative(Function):
     """The derivative of another function; see the module."""
 
     suffix: str
-    letter = "d"  # in front of the names of changes
+    letter = "d"  # prefix of the names of changes
 
     def __init__(self, base: Function, coordinates: str, wrt: tuple[str, ...], of: tuple[str, ...] = ()):
         self.base, self.wrt, self.of = base, wrt, of
-        self.times: int = getattr(base, "times", 0) + 1  # how often it is differentiated
+        self.times: int = getattr(base, "times", 0) + 1  # order of differentiation
         self.in_increments = choice("coordinates", coordinates, "increments", "ambient") == "increments"
         self.arguments = {a.name: a for a in base.inputs}
         self.results = {output_name(base, a): a for a in base.outputs}
@@ -81,7 +81,7 @@ class Derivative(Function):
         super().__init__(_body(name, base, self), inputs, outputs, base.options, None, order)
 
     def signature_of(self) -> tuple[list[Argument], list[Argument]]:
-        """The inputs that come to those of the base, and the outputs."""
+        """The inputs in addition to those of the base, and the outputs."""
         raise NotImplementedError
 
     def derived(self, t: Trace) -> list[Any]:
@@ -89,17 +89,17 @@ class Derivative(Function):
         raise NotImplementedError
 
     def _fresh_mark(self) -> str:
-        """What the names of changes begin with: d_, or d2_ in the derivative of a derivative, and so on."""
+        """The prefix of the names of changes: d_, or d2_ for the derivative of a derivative, and so on."""
         taken = {*self.arguments, *self.results}
         marks = (f"{self.letter}{order if order > 1 else ''}_" for order in count(1))
         return next(mark for mark in marks if taken.isdisjoint(mark + name for name in taken))
 
-    # -- what a function does
+    # -- the interface of a function
 
     def lower(
         self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
     ) -> Program:
-        model_digest(model)  # a model of symbols has none: CompileError
+        model_digest(model)  # CompileError for a symbolic model
         model = for_derivatives(model, self.times)
         graph = Graph()
         arrays, values = loaded(graph, self, model, inputs, options)
@@ -117,7 +117,7 @@ class Derivative(Function):
         program = lowered(Job(self, model, tuple(arrays), options))
         flat = [a.reshape(*a.shape[: a.ndim - cores[name]], -1) for name, a in arrays.items()]
         results, refused = python.run(program, *flat)
-        if np.any(refused):  # what is wrong has a name where the function itself runs
+        if np.any(refused):  # the function itself raises the precise error
             self.base.evaluate(model, {n: a for n, a in arrays.items() if n in self.arguments}, options)
             raise SingularError(f"{self.name}: the derivative does not exist in a state that was given")
         shapes = [a.sizes(model, options) for a in self.outputs]
@@ -125,7 +125,7 @@ class Derivative(Function):
         return [r[()] for r in found]
 
     def _within(self, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]) -> list[Any]:
-        """The results in a trace in which the model's own numbers are expressions."""
+        """The results within a trace in which the model's own numbers are expressions."""
         own, given = origin(model)
         own = for_derivatives(own, self.times)
         everything = arrays | {name: np.asarray(value) for name, value in given.items()}
@@ -137,7 +137,7 @@ class Derivative(Function):
     def __reduce__(self) -> Any:
         return _again, (self.kind, *self.facts)
 
-    # -- what the kinds of derivatives share
+    # -- shared by all kinds of derivatives
 
     def present_in_base(self, values: Values) -> tuple[str, ...]:
         present = tuple(a.name for a in self.base.inputs if a.name in values)
@@ -153,11 +153,11 @@ class Derivative(Function):
         return list(self.wrt)
 
     def job_of(self, t: Trace) -> Job:
-        """The function itself for the model, with the inputs that are there."""
+        """The job of the base function, with the given inputs."""
         return Job(self.base, t.model, self.present_in_base(t.values), t.options, mode=t.mode)
 
     def backward_job(self, t: Trace) -> Job:
-        """The same, without loops where it can be: else there is no way back through it."""
+        """The same, unrolled where possible, since reverse mode cannot pass through loops."""
         job = self.job_of(t)
         is_sweep = isinstance(self.base, SweepFunction) and not self.base.algorithm.pairs
         if t.mode is None and is_sweep and len(t.model.nodes) <= UNROLLED_NODES:
@@ -168,17 +168,17 @@ class Derivative(Function):
         return self.in_increments and argument.shape == ("nq",)
 
     def tangent(self, name: str, argument: Argument, optional: bool = False) -> Argument:
-        """The argument that holds changes of another one."""
+        """The argument that holds the changes of another one."""
         return Argument(name, ("nv",) if self.is_position(argument) else argument.shape, optional)
 
     def seed(self, t: Trace, name: str, change: list[Any]) -> list[Any]:
-        """The change of the numbers of an input, from its coordinates."""
+        """The change of the numbers of an input, from the change of its coordinates."""
         if not self.is_position(self.arguments[name]):
             return change
         return inc.product(inc.rate_rows(t.model, t.values[name]), change)
 
     def pushed(self, t: Trace, tangents: Values) -> tuple[list[list[Any]], list[list[Any]]]:
-        """The outputs, and how they change along tangents: in increments where they are positions."""
+        """The outputs, and their changes along tangents; increments for positions."""
         if implicit.is_implicit(self.base, t.model):
             self.present_in_base(t.values)
             seeds = {name: self.seed(t, name, x) for name, x in tangents.items()}
@@ -199,11 +199,11 @@ class Derivative(Function):
         return results, slopes
 
     def widths(self, t: Trace) -> dict[str, int]:
-        """How many coordinates each of the inputs has along which derivatives are taken."""
+        """The number of coordinates of each input that is differentiated."""
         return {n: self.tangent(n, self.arguments[n]).length(t.model, t.options) for n in self.wrt}
 
     def columns(self, t: Trace) -> Iterator[tuple[Any, list[list[Any]]]]:
-        """In a loop over all coordinates of these inputs: (counter, changes of the outputs)."""
+        """A loop over all coordinates of these inputs: (counter, changes of the outputs)."""
         widths = self.widths(t)
         total = sum(widths.values())
         unit = t.graph.array(f"unit_{len(t.graph.arrays)}", "work", total)
@@ -261,7 +261,7 @@ class Vjp(Derivative):
         return [*results, *self._in_coordinates(t, gradients)]
 
     def _past_loops(self, t: Trace, job: Job, given: list[Any], weights: list[Any]) -> list[Any]:
-        """Results and gradients of a program with loops: past them if an equation implies what they find."""
+        """Results and gradients of a program with loops: by implicit differentiation where possible."""
         own = lowered(job)
         way = t.model.memo(("backward", job, self.wrt), lambda: backward(own, self.wrt))
         if way is None:
@@ -272,7 +272,7 @@ class Vjp(Derivative):
         return [*results, *self._in_coordinates(t, gradients)]
 
     def _ambient(self, t: Trace, results: list[Any], weights: list[Any]) -> list[Any]:
-        """Weights of the numbers of the outputs, from those of their coordinates."""
+        """The weights of the numbers of the outputs, from those of their coordinates."""
         return [
             inc.transposed_product(inc.velocity_rows(t.model, result), weight, t.model.nq)
             if self.is_position(argument)
@@ -281,7 +281,7 @@ class Vjp(Derivative):
         ]
 
     def _in_coordinates(self, t: Trace, gradients: list[list[Any]]) -> list[list[Any]]:
-        """Gradients for the coordinates of the inputs, from those for their numbers."""
+        """The gradients for the coordinates of the inputs, from those for their numbers."""
         return [
             inc.transposed_product(inc.rate_rows(t.model, t.values[name]), gradient, t.model.nv)
             if self.is_position(self.arguments[name])
@@ -290,7 +290,7 @@ class Vjp(Derivative):
         ]
 
     def _by_columns(self, t: Trace, weights: list) -> list[list[Any]]:
-        """The gradients of a program with loops."""
+        """The gradients of a program with loops, column by column."""
         widths = self.widths(t)
         total = sum(widths.values())
         gradient = t.graph.array(f"gradient_{len(t.graph.arrays)}", "work", total)
@@ -303,7 +303,7 @@ class Vjp(Derivative):
 
 
 def split_up(numbers: list[Any], widths: Mapping[str, int]) -> Values:
-    """The numbers that belong to each name, one after the other."""
+    """The numbers of each name, in sequence."""
     rest = iter(numbers)
     return {name: [next(rest) for _ in range(width)] for name, width in widths.items()}
 
@@ -317,18 +317,18 @@ def as_number(x: Any) -> Any:
 
 
 def output_name(base: Function, argument: Argument) -> str:
-    """The name of an output; inputs keep theirs."""
+    """The name of an output, changed if an input has the same."""
     taken = any(a.name == argument.name for a in base.inputs)
     return f"{argument.name}_out" if taken else argument.name
 
 
 def default_wrt(base: Function) -> tuple[str, ...]:
-    """The inputs that must be given."""
+    """The required inputs."""
     return tuple(a.name for a in base.own_inputs if not a.optional)
 
 
 def _body(name: str, base: Function, derivative: Derivative) -> Callable[..., Any]:
-    """What stands for the Python function behind a function: its name, module and documentation."""
+    """The Python function that a derivative stands for: its name, module and documentation."""
 
     def body() -> None:
         raise NotImplementedError
@@ -341,7 +341,7 @@ def _body(name: str, base: Function, derivative: Derivative) -> Callable[..., An
 
 @cache
 def _again(kind: type[Derivative], *facts: Any) -> Derivative:
-    """The derivative of a function, made once: executables are cached under it."""
+    """The derivative of a function, created once: executables are cached under it."""
     return kind(*facts)
 
 

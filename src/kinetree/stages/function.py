@@ -2,8 +2,8 @@
 
     f(model, *arrays, out=None, target=None, parameters=None, gravity=None)
 
-A call goes forward only: arguments are bound, the target makes an executable of the function for the model
-(cached on the model), and the executable runs.
+A call binds the arguments, gets an executable of the function for the model from the target (cached on the
+model), and runs it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ ndarray = np.ndarray
 class Function(ABC):
     """A function of a model that broadcasts over leading batch axes like a NumPy gufunc.
 
-    The kind of number decides how a call runs. Floats run as machine code that is compiled once for the
-    model; complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace
-    become part of that trace. `target` names another choice.
+    The kind of number decides how a call runs. Floats run as machine code, compiled once for the model;
+    complex numbers, 50-digit numbers and symbols run eagerly, in plain Python; expressions of a trace become
+    part of that trace. `target` overrides the choice.
     """
 
-    # In a simulation with `parameters` or `gravity`: whether it is told them, or knows the model as it is.
+    # In a simulation with `parameters` or `gravity`: whether it receives them, or uses the model as it is.
     sees_numbers = True
 
     def __init__(
@@ -58,24 +58,24 @@ class Function(ABC):
         order: Sequence[str] = (),
     ):
         self.name = self.__name__ = body.__name__
-        self.identity = self.name  # a text that tells it from all other functions of this package
+        self.identity = self.name  # a text that identifies it among all functions of this package
         self.body = self.__wrapped__ = body
         self.own_inputs = tuple(inputs)
         self.inputs = (*inputs, *MODEL_INPUTS)
         self.outputs = tuple(outputs)
         self.options = dict(options)
-        self.result = result  # the type of a result of several parts; a plain tuple if None
+        self.result = result  # the type of several results together; a plain tuple if None
         self.order = list(order) or in_order(self.own_inputs, self.options)
         self.__module__ = body.__module__
         self.__qualname__ = self.name
         self.__doc__ = documentation(self, inspect.getdoc(body) or "")
         self.__signature__ = signature(self)
-        self.changed: tuple[Function, dict[str, Any]] | None = None  # what `with_options` made it of
+        self.changed: tuple[Function, dict[str, Any]] | None = None  # made by `with_options` of this
         self.kind = type(self)
         self._plans: dict[Any, _Plan] = {}
         self._forms: Forms | None = None
 
-    # -- what a kind of function knows
+    # -- implemented by each kind of function
 
     @abstractmethod
     def lower(
@@ -91,7 +91,7 @@ class Function(ABC):
         """The results for numbers of any kind, in plain Python; batch axes lead."""
 
     def prepare(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by name; a function may take some in other forms too."""
+        """The arguments of a call by name; a function may accept other forms of some."""
         return given
 
     # -- calls
@@ -104,11 +104,11 @@ class Function(ABC):
     def _call(
         self, model: Model, /, *args: Any, out: Any = None, target: str | None = None, **keywords: Any
     ) -> Any:
-        """A call of any form. Forms that are known lead to machine code, which checks the arrays."""
+        """Dispatch a call: known call forms go to machine code, which checks the arrays."""
         try:
             known = model._memo.get(self)
         except AttributeError:
-            known = None  # not a model, as is said below
+            known = None  # not a model; the error is raised below
         if known is not None and target is None:
             names = (len(args), *keywords)
             plan = self._plans.get(names)
@@ -127,20 +127,20 @@ class Function(ABC):
         return self._first_call(model, args, keywords, out, target)
 
     def _listed(self, known: dict, names: tuple, options: list) -> Any:
-        """What a form of call leads to that has options which are lists."""
+        """The cached entry of a call form whose options include lists."""
         try:
             return known.get((names, (), *map(_kept, options)))
         except TypeError:
             return None
 
     def _on_device(self, known: dict, names: tuple, args: tuple, keywords: dict) -> Any:
-        """The kernel that such a call with arrays of a device has used before, if there was one."""
+        """The kernel that an earlier call of this form used for device arrays; None if there was none."""
         if args and type(args[0]) is not ndarray and is_on_device(args[0]):
             return known.get((names, "device", _precision(args[0])))
         return None
 
     def _first_call(self, model: Model, args: tuple, keywords: dict, out: Any, target: str | None) -> Any:
-        """A call of a form that is not known yet, or that is not for machine code."""
+        """A call whose form is not cached yet, or that does not run as machine code."""
         if isinstance(model, Model):
             model, given = origin(model)
             keywords = given | keywords
@@ -171,7 +171,7 @@ class Function(ABC):
         return self._finished(executable(*arrays.values(), **keywords))
 
     def _remember(self, job: Job, kernel: Any, args: tuple, keywords: dict[str, Any]) -> None:
-        """Let the next call of this form go straight to the machine code."""
+        """Let the next call of this form go straight to machine code."""
         given = dict(zip(self.order, args)) | keywords
         absent = tuple(n for n, value in given.items() if value is None and n not in self.options)
         options = [(k, _kept(value)) for k, (n, value) in enumerate(given.items()) if n in self.options]
@@ -180,8 +180,8 @@ class Function(ABC):
         known = job.model._memo.setdefault(self, {})
         try:
             if form in known or not kernel.calls or any(isinstance(given[n], Mapping) for n in given):
-                return  # it is worth its while from the second call on
-        except TypeError:  # an option that cannot be told from others
+                return  # worth it from the second call on
+        except TypeError:  # an option that is not hashable
             return
         call, context = known[job] if job in known else known.setdefault(job, self._machine(job, kernel))
         known[form] = call
@@ -199,7 +199,7 @@ class Function(ABC):
             )
 
     def _machine(self, job: Job, kernel: Any) -> tuple[Callable[..., Any], Any]:
-        """What runs a job for the arrays of a call: a built-in function and its context, or a plain one."""
+        """The callable that runs a job: a built-in function and its context, or a plain Python one."""
 
         def general(*arrays: Any, out: Any = None) -> Any:
             ready = doubles(list(arrays))
@@ -214,19 +214,19 @@ class Function(ABC):
         return kernel.fast(general, self.result or tuple) or (general, None)
 
     def _finished(self, value: Any) -> Any:
-        """Several results as one value of their own type, where the function has one."""
+        """Several results as one value of the function's result type, if it has one."""
         return value if self.result is None else self.result(*value)
 
-    # -- what it is
+    # -- properties
 
     def present(self, given: Sequence[str] | None) -> tuple[str, ...]:
-        """The inputs that are there if a caller gives these: in order, with all that are not optional."""
+        """The inputs that are present if a caller gives these: in order, including all required ones."""
         return tuple(a.name for a in self.inputs if not a.optional or (given and a.name in given))
 
     def shapes(
         self, model: Model, present: Sequence[str], options: Mapping[str, Any]
     ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """The core shapes of the inputs that are there, and of the outputs."""
+        """The core shapes of the inputs that are present, and of the outputs."""
         inputs = [a.sizes(model, options) for a in self.inputs if a.name in present]
         return inputs, [a.sizes(model, options) for a in self.outputs]
 
@@ -250,7 +250,7 @@ class Function(ABC):
 
 
 class _Plan:
-    """Where in the arguments of a call of one form, in the order given, its arrays and options stand."""
+    """The positions of arrays and options among the arguments of one call form."""
 
     __slots__ = ("arrays", "options")
 
@@ -259,12 +259,12 @@ class _Plan:
 
 
 def _kept(value: Any) -> Any:
-    """An option as it can be remembered: of a list, what is in it now."""
+    """An option as a cache key: a list is frozen as a tuple."""
     return tuple(value) if type(value) is list else value
 
 
 def _is_constant(value: Any) -> bool:
-    """True if an object can be told by itself: it does not change."""
+    """True if an object is immutable and can serve as a key."""
     if type(value) is tuple:
         return all(map(_is_constant, value))
     settings = getattr(type(value), "__dataclass_params__", None)
@@ -274,7 +274,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def doubles(arrays: list) -> list | None:
-    """The arguments as numbers that machine code takes as doubles; None if they are of other kinds."""
+    """The arguments as arrays that machine code takes as doubles; None if they are of other kinds."""
     single = True
     for k, a in enumerate(arrays):
         if type(a) is float:  # the machine code takes it as it is
@@ -299,16 +299,16 @@ def doubles(arrays: list) -> list | None:
 
 
 def _changed(function: Function, options: dict[str, Any]) -> Function:
-    """How functions with other options are unpickled."""
+    """Unpickle a function with other options."""
     return function.with_options(**options)
 
 
 def _named(module: str, name: str) -> Any:
-    """The function with this name: how functions are unpickled."""
+    """The function of this name, for unpickling."""
     home = "kinetree" if module.partition(".")[0] == "kinetree" and name in MODULE_OF else module
     return getattr(importlib.import_module(home), name)
 
 
 def _precision(array: Any) -> Any:
-    """What an array of a device holds, as its library says it; not all say it in `dtype`."""
+    """The type of a device array in terms of its library; not all have `dtype`."""
     return array.dtype if hasattr(array, "dtype") else kind_of(array)

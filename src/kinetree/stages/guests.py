@@ -1,4 +1,4 @@
-"""Arrays of other libraries that are numbers too: the bridge to a library runs functions on its arrays.
+"""Arrays of other libraries as arguments: the bridge to a library runs functions on its arrays.
 
     kt.inverse_dynamics(robot, q, v, a, target="eager")       arrays of JAX, also inside `jax.jit`
     kt.inverse_dynamics(robot, q, v, a)                       SX or MX of CasADi
@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
-# package that the type of an array belongs to -> its bridge, which has `evaluated`
+# package of an array's type -> its bridge, which has `evaluated`
 BRIDGES = {
     "jax": "kinetree.bridges.jax",
     "jaxlib": "kinetree.bridges.jax",
@@ -22,7 +22,7 @@ def bridge_of(values: Iterable[Any]) -> Any:
     """The bridge to the library that one of these arrays belongs to, or None.
 
     Its `evaluated(function, model, args, keywords, out, target)` returns the result of the call, or None if
-    the arrays can be taken for NumPy's.
+    the arrays can be treated as NumPy arrays.
     """
     for value in values:
         root = type(value).__module__.partition(".")[0]

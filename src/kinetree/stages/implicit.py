@@ -1,7 +1,7 @@
 """Derivatives of forward dynamics from those of inverse dynamics: da = M^-1 (dtau - dID), for large robots.
 
-What the articulated-body algorithm computes is not differentiated: inverse dynamics at the acceleration that
-it finds is, and the mass matrix is solved with once.
+The articulated-body algorithm itself is not differentiated. Inverse dynamics is, at the acceleration that it
+finds, and the mass matrix is solved once.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from kinetree.stages.splice import lowered, spliced
 from kinetree.stages.sweeps import SweepFunction
 from kinetree.sweep import REGISTRY
 
-IMPLICIT_VELOCITIES = 12  # from so many on it takes less time than to differentiate the algorithm itself
+IMPLICIT_VELOCITIES = 12  # from this many on it is faster than differentiating the algorithm itself
 
 Values = dict[str, list[Any]]
 
 
 def is_implicit(base: Any, model: Model) -> bool:
-    """True if the derivatives of a function of the model are found in this way."""
+    """True if the derivatives of a function are found in this way."""
     is_algorithm = isinstance(base, SweepFunction) and base.algorithm is REGISTRY.get("forward_dynamics")
     return is_algorithm and model.nv >= IMPLICIT_VELOCITIES
 
 
 def jvp(graph: Graph, model: Model, values: Values, tangents: Values, mode: str | None) -> tuple[Any, Any]:
-    """The acceleration, and its change along tangents of the numbers of the inputs."""
+    """The acceleration, and its change along tangents of the inputs."""
     a, inner = _accelerated(graph, model, values, mode)
     changes = {name: x for name, x in tangents.items() if name != "tau"}
     _, change = _derived(graph, model, inner, tuple(changes), "jvp", mode, list(changes.values()))
@@ -43,7 +43,7 @@ def jvp(graph: Graph, model: Model, values: Values, tangents: Values, mode: str 
 def vjp(
     graph: Graph, model: Model, values: Values, weights: list[Any], wrt: Sequence[str], mode: str | None
 ) -> tuple[Any, list[Any]]:
-    """The acceleration, and the gradients of a weighted sum of it for the numbers of some inputs."""
+    """The acceleration, and the gradients of a weighted sum of it with respect to some inputs."""
     a, inner = _accelerated(graph, model, values, mode)
     pull = _solved(graph, model, values, weights, mode)
     names = [name for name in wrt if name != "tau"]

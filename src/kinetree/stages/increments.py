@@ -1,9 +1,10 @@
-"""Increments of positions: the coordinates of the tangent space, nv of them also where q has more numbers.
+"""Increments of positions: coordinates of the tangent space, nv of them even where q has more numbers.
 
     dq = A(q) e        e = A(q)^+ dq
 
-For a joint whose velocities are the rates of its coordinates both are the identity; for a quaternion, e turns
-the body about its own axes. The matrices are sparse: a dictionary of the entries for each row.
+For a joint whose velocities are the rates of its coordinates both matrices are the identity; for a
+quaternion, e turns the body about its own axes. The matrices are sparse: a dictionary of entries for each
+row.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ def _rows(model: Model, q: Sequence[Any], count: int, map_: Callable[..., Any], 
 
 
 def _places(coupling: Coupling) -> tuple[range, Sequence[int | None]]:
-    """Where the coordinates of a joint stand in q, and its velocities in v: None for dependent ones.
+    """Where the coordinates of a joint are in q, and its velocities in v: None for dependent ones.
 
-    What depends on others by a loop does not change results, which close the loop themselves.
+    Coordinates that depend on others through a loop do not affect results: functions close the loop
+    themselves.
     """
     own = coupling.inner if isinstance(coupling, InLoop) else coupling
     assert isinstance(own, Own)
@@ -68,7 +70,7 @@ def product(rows: Sequence[Mapping[int, Any]], x: Sequence[Any]) -> list[Any]:
 
 
 def transposed_product(rows: Sequence[Mapping[int, Any]], x: Sequence[Any], width: int) -> list[Any]:
-    """A^T x, for a matrix with so many columns."""
+    """A^T x, for a matrix with `width` columns."""
     found: list[Any] = [0.0] * width
     for row, factor in zip(rows, x, strict=True):
         for k, value in row.items():

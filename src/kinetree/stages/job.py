@@ -1,4 +1,4 @@
-"""A job: one function of one model, with everything that decides its program."""
+"""A job: one function of one model, with everything that determines its program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Job:
     """A function, a model, the inputs that a caller gives, static options, precision and mode.
 
-    Equal jobs have equal programs, so executables are kept under the job.
+    Equal jobs have equal programs, so executables are cached by job.
     """
 
     __slots__ = ("_hash", "_shapes", "dtype", "function", "mode", "model", "options", "present")
@@ -67,18 +67,18 @@ class Job:
         return self._shapes
 
     def lowered(self) -> Program:
-        """The program as the function gives it."""
+        """The program as the function lowers it, before all passes."""
         return self.function.lower(self.model, self.present, self.options, self.mode)
 
     def program(self, part_size: int = PART_SIZE) -> Program:
-        """The program that printers print: after all passes; `part_size` as the target says."""
+        """The program after all passes, ready for a printer; `part_size` is that of the target."""
         with without_garbage_collection():
             return optimize(self.lowered(), part_size)
 
     @property
     def key(self) -> str | None:
         """A text that determines the program; None if that depends on foreign or unknown source."""
-        model_digest(self.model)  # a model of symbols has none: CompileError
+        model_digest(self.model)  # CompileError for a symbolic model
         kinds = structure_of(self.model, self.model.nodes, frozenset()).kinds
         parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
         parts |= {value for value in self.options.values() if callable(value)}
@@ -91,7 +91,7 @@ class Job:
         return digest.hexdigest()
 
     def samples(self, count: int, seed: int = 0) -> list[np.ndarray]:
-        """Valid states to try a program on: positions on their manifold, inertias near the model's."""
+        """Valid states for trying a program: positions on their manifold, inertias near the model's."""
         rng = np.random.default_rng(seed)
         model = self.model
         found = []
@@ -103,7 +103,7 @@ class Job:
                 numbers = model.random_state(rng, count)[0]
             elif argument.name == "parameters":
                 numbers = model.parameters * rng.uniform(0.8, 1.2, (count, 1, 1))
-            elif argument.name in ("dt", "kp", "kd", "added"):  # a step is short; gains and masses positive
+            elif argument.name in ("dt", "kp", "kd", "added"):  # steps are short, gains and masses positive
                 numbers = rng.uniform(0.5, 1.5, shape) * (1e-3 if argument.name == "dt" else 1.0)
             else:
                 numbers = rng.normal(size=shape)
@@ -111,7 +111,7 @@ class Job:
         return found
 
     def checked(self, arrays: Sequence[Any]) -> list[np.ndarray]:
-        """The arrays of a call on the host: real numbers, as many as the model needs; else ShapeError."""
+        """The arrays of a call on the host, checked: real numbers of the right shape; else ShapeError."""
         if len(arrays) != len(self.present):
             names = ", ".join(self.present)
             raise ArgumentError(f"{self.function.name} takes {names}, got {len(arrays)} arrays")
@@ -132,7 +132,7 @@ class Job:
         return wrong_shape(self.function.name, self.model, argument, shape, self.options)
 
     def explain(self, index: Sequence[int], state: Sequence[np.ndarray]) -> NoReturn:
-        """Raise what is wrong with a state that machine code refused: run again eagerly, it has a name."""
+        """Raise the error for a state that machine code refused, by running it again eagerly."""
         name = self.function.name
         where = f" in state {index[0] if len(index) == 1 else tuple(index)}" if len(index) else ""
         arrays = {n: np.asarray(x, float) for n, x in zip(self.present, state, strict=True)}
@@ -157,7 +157,7 @@ def _frozen(value: Any) -> Any:
 
 
 def model_digest(model: Model) -> bytes:
-    """A hash of all numbers and of the structure of a model, cached."""
+    """A hash of the structure and all numbers of a model, cached."""
 
     def make() -> bytes:
         digest = hashlib.sha256(structure_of(model, model.nodes, frozenset()).digest())

@@ -1,4 +1,4 @@
-"""Matrices of derivatives: straight where the program is short, else column by column in a loop."""
+"""Derivative matrices: unrolled if the program is short, else column by column in a loop."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kinetree.stages.splice import lowered, spliced
 from kinetree.stages.sweeps import SweepFunction
 from kinetree.sweep.signature import Argument
 
-DENSE_COLUMNS = 8  # on how many coordinates a number in a sweep depends, as a rule
-LONGEST = 40_000  # operations; a matrix that takes more is found column by column, in a loop
+DENSE_COLUMNS = 8  # how many coordinates a number in a sweep typically depends on
+LONGEST = 40_000  # operations; longer matrices are computed column by column, in a loop
 
 
 class Jacobian(Derivative):

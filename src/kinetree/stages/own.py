@@ -29,16 +29,16 @@ from kinetree.stages.job import model_digest
 from kinetree.sweep.numbers import with_numbers
 from kinetree.sweep.signature import read
 
-FUNCTIONS: dict[str, Function] = {}  # those of the library itself, by name
+FUNCTIONS: dict[str, Function] = {}  # the library's own functions, by name
 
 
 class OwnFunction(Function):
-    """A function whose body is written with other functions of a model, operators, `ops` and small arrays."""
+    """A function whose body uses other functions of a model, operators, `ops` and small arrays."""
 
     def lower(
         self, model: Model, inputs: tuple[str, ...], options: dict[str, Any], mode: str | None = None
     ) -> Program:
-        model_digest(model)  # a model of symbols has none: CompileError
+        model_digest(model)  # CompileError for a symbolic model
         graph = Graph()
         arrays, loads = loaded(graph, self, model, inputs, options)
         shapes = [a.sizes(model, options) for a in self.inputs if a.name in loads]
@@ -74,12 +74,12 @@ class OwnFunction(Function):
         return [s.reshape(batch + s.shape[1:])[()] for s in stacks]
 
     def _run(self, model: Model, values: dict[str, Any], options: dict[str, Any]) -> list[np.ndarray]:
-        """The body for one state; its results as arrays of the declared shapes."""
+        """Run the body for one state; returns its results as arrays of the declared shapes."""
         model = with_numbers(model, values.get("parameters"), values.get("gravity"))
         given = {a.name: values.get(a.name) for a in self.own_inputs}
         try:
             found = self.body(model, **given, **options)
-        except TypeError as error:  # what NumPy says of them would puzzle those who have never seen them
+        except TypeError as error:  # NumPy's own message would not help here
             if "Expr" not in str(error):
                 raise
             raise TraceError(
@@ -110,13 +110,13 @@ def function(
     """Declare a function of a model: `@kt.function("q, v, goal(3), gain -> tau")` over
     `def name(model, q, v, goal, gain)`.
 
-    Names q, v, a, tau, x, f_ext have their usual shapes; others are scalars or carry their shape, in numbers
-    or in nq, nv, nb, nr (rotors). A name with ? may be left out, and then is None. Parameters that the
-    signature does not name are static options.
+    The names q, v, a, tau, x, f_ext have their usual shapes; others are scalars or carry their shape, in
+    numbers or in nq, nv, nb, nr (rotors). A name with ? is optional, and None if left out. Parameters of the
+    body that the signature does not name are static options.
 
     The body sees one state: arrays without batch axes, on which operators, `@`, slices, transposes, np.stack,
-    `kinetree.ops` and all functions of a model work. It cannot look at values: no `if` on numbers (use
-    `ops.where`). `result` makes one value of several results, as a NamedTuple does.
+    `kinetree.ops` and all functions of a model work. It is traced, so it cannot branch on values: use
+    `ops.where` instead of `if`. `result` combines several results into one value, e.g. a NamedTuple.
     """
 
     def declare(body: Callable[..., Any]) -> OwnFunction:
@@ -136,14 +136,14 @@ def function(
 
 
 def _number(state: Any) -> Any:
-    """One state's argument: an array, or the number itself."""
+    """An argument of one state: an array, or a plain number."""
     return state if np.ndim(state) else state[()] if isinstance(state, np.ndarray) else state
 
 
 def loaded(
     graph: Graph, function: Function, model: Model, inputs: Collection[str], options: dict[str, Any]
 ) -> tuple[list[Array], dict[str, list[Any]]]:
-    """The arrays of the inputs that are there, and the numbers in each by name."""
+    """The arrays of the inputs that are present, and their numbers by name."""
     arrays = [
         graph.array(a.name, "input", a.length(model, options)) for a in function.inputs if a.name in inputs
     ]

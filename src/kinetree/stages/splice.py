@@ -1,9 +1,8 @@
 """Functions inside functions: the program of one becomes part of another that is being traced.
 
-A function that is called with expressions is lowered for its model as always, with canonical frames and
-loops where these pay. Its statements are then copied into the graph of the expressions, which take the place
-of its inputs, so that whatever is known about them folds; only inputs whose elements loops count through are
-taken through memory.
+A function that is called with expressions is lowered for its model as usual, with canonical frames, and with
+loops where they pay. Its statements are then copied into the graph of the expressions. The expressions
+replace its inputs, so that constants fold; only inputs that loops index go through memory.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 def inlined(
     function: Function, model: Model, arrays: dict[str, np.ndarray], options: dict[str, Any]
 ) -> tuple[np.ndarray, ...] | np.ndarray:
-    """The results of a function of expressions, computed where these are being recorded."""
+    """The results of a function of expressions, recorded in their graph."""
     from kinetree.stages.job import Job
 
-    if holds_expressions(model):  # its own numbers are part of the trace: the body runs on them
+    if holds_expressions(model):  # the model's numbers are part of the trace: run the body on them
         values = function.evaluate(model, arrays, options)
         return values[0] if len(values) == 1 else tuple(values)
     graph = graph_of(arrays)
@@ -75,20 +74,20 @@ def graph_of(arrays: dict[str, np.ndarray]) -> Graph:
 
 
 def spliced(graph: Graph, program: Program, inputs: list[list[Any]]) -> list[list[Any]]:
-    """The values of the outputs of a program, whose statements are recorded in `graph`."""
+    """The outputs of a program whose statements are recorded in `graph`."""
     return _Splice(graph, program, inputs).results()
 
 
 class _Splice(Folding):
-    """A copy of a program into a graph that has others before and after it."""
+    """Copies a program into a graph that also holds others."""
 
     def __init__(self, graph: Graph, program: Program, inputs: list[list[Any]]):
         self.program = program
         self.graph = graph
         self.values: dict[Expr, Any] = {}
-        self.known: dict[Array, list[Any]] = {}  # arrays whose elements are values instead of memory
+        self.known: dict[Array, list[Any]] = {}  # arrays whose elements are values, not memory
         self.moved: dict[Array, Array] = {}
-        moving = {  # arrays that are read at places that loops decide
+        moving = {  # arrays that loops index
             s.args[0] for s in walk(program.body)
             if isinstance(s, Expr) and s.op == "load" and type(s.args[1]) is Expr
         }  # fmt: skip
@@ -118,7 +117,7 @@ class _Splice(Folding):
         return self.moved[array]
 
     def results(self) -> list[list[Any]]:
-        """Copy everything; the values of the outputs."""
+        """Copy everything; returns the values of the outputs."""
         self.block(self.program.body)
         guard = self.program.guard
         if guard is not None:
@@ -148,7 +147,7 @@ class _Splice(Folding):
             self.graph.store(self.moved[old.array], index, value, old.accumulate)
 
     def clear(self, old: Clear) -> None:
-        if old.array in self.moved:  # here, not at the beginning: around it may be a loop
+        if old.array in self.moved:  # not at the beginning: it may be inside a loop
             place = self.moved[old.array]
             with self.graph.loop(place.size) as k:
                 self.graph.store(place, k, 0.0)

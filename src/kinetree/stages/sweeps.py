@@ -23,10 +23,10 @@ from kinetree.sweep.walk import VelocityTree
 
 MODES = (None, "unrolled", "looped")
 
-# Above this many operations a program keeps its loops, unless asked otherwise: unrolling no longer pays, and
-# compiling it would take long.
+# Above this many operations a program keeps its loops by default: unrolling no longer pays, and compiling
+# takes too long.
 UNROLLED_OPERATIONS = 25_000
-# Above this many operations that solve for columns of matrices, these are solved for in a loop.
+# Above this many operations for solving for the columns of matrices, the columns are computed in a loop.
 SOLVED_OPERATIONS = 75_000
 # Above this many nodes, finding canonical frames would take longer than they save.
 CANONICAL_NODES = 5_000
@@ -66,17 +66,17 @@ def lower(
 ) -> Program:
     """The program of an algorithm for one model.
 
-    Results that are functions of the coordinates alone are computed with canonical nodes. Quantities of pairs
-    of bodies are traced in body frames and in a common frame; the program with fewer operations is kept.
-    Programs that are too long keep their loops: those over columns of a matrix first, then all.
+    Results that depend on the coordinates alone are computed with canonical nodes. Quantities of pairs of
+    bodies are traced in body frames and in a common frame; the program with fewer operations is kept.
+    Programs that are too long keep their loops: first those over columns of a matrix, then all.
     """
     if mode not in MODES:
         raise CompileError(f"compile: mode must be 'unrolled', 'looped' or None, not {mode!r}")
-    model_digest(model)  # a model of symbols has none: CompileError
+    model_digest(model)  # CompileError for a symbolic model
     nodes: tuple[Node, ...] | None = None  # the model's own
     own = {"f_ext", "parameters"}.isdisjoint(
         present
-    )  # nothing is given in the axes of the model's own bodies
+    )  # no input is given in the axes of the model's own bodies
     homes = None
     if algorithm.is_generalised and own and len(model.nodes) <= CANONICAL_NODES:
         nodes = canonical_nodes(model)
@@ -99,7 +99,7 @@ def lower(
 
 
 def _variants(nodes: tuple[Node, ...] | None) -> list[tuple[Node, ...] | None]:
-    """Nodes that say the same in ways of which none is always the cheapest; None are the model's own."""
+    """Equivalent forms of the nodes, of which none is always the cheapest; None means the model's own."""
     if not any(isinstance(node, LoopNode) and node.is_wide for node in nodes or ()):
         return [nodes]
     return [nodes, tuple(n.without_matrix if isinstance(n, LoopNode) else n for n in nodes or ())]
@@ -111,7 +111,7 @@ def canonical_nodes(model: Model) -> tuple[Node, ...]:
 
 
 def _touching_nodes(model: Model) -> tuple[tuple[Node, ...], Homes]:
-    """Canonical nodes in which bodies that can touch are where they are, and where that is."""
+    """Canonical nodes that leave bodies with contact points in place, and where bodies went."""
     bodies = {point.body for point in model.contact_points}
     bodies |= {body for point in model.pair_points for body in (point.body, point.other_body) if body}
     kept = {model.location(body) for body in bodies}
@@ -119,7 +119,7 @@ def _touching_nodes(model: Model) -> tuple[tuple[Node, ...], Homes]:
 
 
 def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
-    """Roughly how many operations the unrolled program would have (measured on the robots of the zoo)."""
+    """A rough count of the operations of the unrolled program (calibrated on the robots of the zoo)."""
     bodies = sum(len(node.members) for node in nodes)
     if not algorithm.pairs:
         return 400.0 * bodies
@@ -129,8 +129,8 @@ def _estimate(algorithm: Algorithm, nodes: Sequence[Node]) -> float:
 
 
 def _solving(algorithm: Algorithm, nodes: Sequence[Node], nv: int) -> float:
-    """Roughly how many of the operations, besides, solve for columns of matrices."""
+    """A rough count of further operations that solve for columns of matrices."""
     if not algorithm.columns:
         return 0.0
     pairs = VelocityTree(nodes).paths()
-    return 6.0 * algorithm.columns * pairs * pairs / (nv + 1)  # as many are not zero as are on one path
+    return 6.0 * algorithm.columns * pairs * pairs / (nv + 1)  # non-zeros per column: those on one path

@@ -1,7 +1,7 @@
-"""Targets: what takes a function of a model to something that runs.
+"""Targets: how a function of a model becomes something that runs.
 
-A target is one file. It owns its printer, its run time and its part of the cache key, and is known to
-everybody by being registered here:
+A target is one file. It owns its printer, its runtime and its part of the cache key, and is made known by
+registration:
 
     class Mine(Target):
         name = "mine"
@@ -35,18 +35,18 @@ class Target(ABC):
     """A way to run functions of a model."""
 
     name: str
-    part_size = PART_SIZE  # statements of the functions that a program is cut into; 0: it is one function
+    part_size = PART_SIZE  # statements per function that a program is split into; 0: one function
 
     @abstractmethod
     def executable(self, job: Job) -> Callable[..., Any]:
-        """What runs the job: called as `executable(*arrays, out=None)`, batch axes lead."""
+        """The executable of the job: called as `executable(*arrays, out=None)`, batch axes lead."""
 
 
 TARGETS: dict[str, Target] = {}
 
 
 def register(target: Target) -> Target:
-    """Make a target known by its name; the name must be new."""
+    """Register a target under its name, which must be new."""
     if target.name in TARGETS:
         raise KinetreeError(f"there is already a target named {target.name!r}: choose another name")
     TARGETS[target.name] = target
@@ -54,7 +54,7 @@ def register(target: Target) -> Target:
 
 
 def chosen_target(arrays: Collection[np.ndarray]) -> str:
-    """The target for arrays of these numbers: machine code for floats, else the interpreter or the trace."""
+    """The target for these arrays: machine code for floats, else the interpreter or the trace."""
     if any(map(is_on_device, arrays)):
         return "cuda"
     if all(array.dtype.kind in "fiub" for array in arrays):
@@ -66,7 +66,7 @@ def chosen_target(arrays: Collection[np.ndarray]) -> str:
 
 @contextmanager
 def preferring(target: str) -> Iterator[None]:
-    """Within this block, floats run on another target than machine code."""
+    """Within this block, floats run on another target instead of machine code."""
     token = _preferred.set(target)
     try:
         yield

@@ -16,10 +16,10 @@ Given = Sequence[Any] | Mapping[str, Any]
 
 
 def jvp_of(function: Function, *, coordinates: str = "increments") -> Derivative:
-    """The function that also says how its results change along a direction.
+    """The function that also returns the change of its results along a direction.
 
-    It takes the inputs of `function` and for each of them, if it changes, its change `d_<name>`; it returns
-    the results and the changes `d_<result>` of all of them. Cost: about 3 times that of the function.
+    It takes the inputs of `function` and, for each input that changes, its change `d_<name>`; it returns the
+    results and their changes `d_<result>`. Cost: about 3 times that of the function.
 
     Args:
         function: a function of a model.
@@ -30,15 +30,15 @@ def jvp_of(function: Function, *, coordinates: str = "increments") -> Derivative
 
 
 def vjp_of(function: Function, *, wrt: Names = None, coordinates: str = "increments") -> Derivative:
-    """The function that also says how a weighted sum of its results changes with each input.
+    """The function that also returns the gradient of a weighted sum of its results.
 
     It takes the inputs of `function` and the weights `b_<result>`, zero if left out; it returns the results
-    and the gradients `b_<name>` of the inputs. Cost: about 4 times that of the function, whatever the number
-    of inputs; where a program has loops, about 3 times for each number of the inputs.
+    and the gradients `b_<name>` with respect to the inputs. Cost: about 4 times that of the function,
+    whatever the number of inputs; for programs with loops, about 3 times for each number of the inputs.
 
     Args:
         function: a function of a model.
-        wrt: names of inputs, "parameters" and "gravity" too; by default all that must be given.
+        wrt: names of inputs, "parameters" and "gravity" too; by default all required ones.
         coordinates: as for `jvp_of`.
     """
     return derivative(Vjp, function, coordinates, wrt)
@@ -47,15 +47,15 @@ def vjp_of(function: Function, *, wrt: Names = None, coordinates: str = "increme
 def jacobian_of(
     function: Function, *, wrt: Names = None, of: Names = None, coordinates: str = "increments"
 ) -> Derivative:
-    """The function whose results are the matrices of derivatives `d_<result>_d_<name>`, results first.
+    """The function whose results are the derivative matrices `d_<result>_d_<name>`, results first.
 
-    Derivatives of inverse and forward dynamics cost less as `inverse_dynamics_derivatives` and
-    `forward_dynamics_derivatives`.
+    For inverse and forward dynamics, `inverse_dynamics_derivatives` and `forward_dynamics_derivatives` are
+    cheaper.
 
     Args:
         function: a function of a model.
-        wrt: names of inputs, "parameters" and "gravity" too; by default all that must be given.
-        of: names of results; by default all. A result named like an input is `<name>_out`.
+        wrt: names of inputs, "parameters" and "gravity" too; by default all required ones.
+        of: names of results; by default all. A result with the name of an input is `<name>_out`.
         coordinates: as for `jvp_of`.
     """
     return derivative(Jacobian, function, coordinates, wrt, of)
@@ -70,13 +70,13 @@ def jvp(
     coordinates: str = "increments",
     **options: Any,
 ) -> tuple[Any, Any]:
-    """(value, change): a function of a model, and how it changes along a direction.
+    """(value, change): a function of a model, and its change along a direction.
 
     Args:
         function: a function of a model.
         model: the robot.
         primals: the inputs, a tuple in the order of the function's inputs, or by name.
-        tangents: the changes of the inputs, in the same way; None where one does not change.
+        tangents: the changes of the inputs, in the same form; None where one does not change.
         coordinates: as for `jvp_of`.
         options: options of the function (`frame="tool"`), and `parameters` or `gravity`.
     """
@@ -127,7 +127,7 @@ def vjp(
 
 
 def _by_name(function: Function, what: str, given: Given) -> dict[str, Any]:
-    """Inputs by name, those that are None left out."""
+    """Inputs by name, without those that are None."""
     if not isinstance(given, Mapping):
         names = [a.name for a in function.own_inputs]
         if not isinstance(given, (tuple, list)) or len(given) > len(names):

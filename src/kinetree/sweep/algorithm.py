@@ -10,23 +10,23 @@ from typing import Any
 from kinetree.errors import KinetreeError
 from kinetree.sweep.signature import Argument, read
 
-DEEP = 32  # nodes from the world to a tip, from which on bodies for deep trees pay
+DEEP = 32  # depth, in nodes from the world to a tip, beyond which the `deep` body of an algorithm is used
 
 
 @dataclass(frozen=True)
 class Algorithm:
     """One algorithm of the registry: its body, its signature and what may be done with it.
 
-    `pairs`: the result belongs to pairs of bodies (M, C, Gamma): it may be computed in one common frame.
-    `options`: keyword arguments of the body with their defaults; they are fixed when a program is made.
-    `invariant`: the result follows from the equations of motion, whatever frames and inertias give these, and
-    options do not change that.
-    `deep`: another body with the same result, which costs less in trees that are deeper than `DEEP` nodes.
-    `columns`: how many matrices of nv columns it solves for, which is what takes most of its operations.
-    `touching`: points of the bodies touch the ground: it matters where these are, and loops are its own.
-    `result`: the type of a result of several parts, as a NamedTuple is; a plain tuple if None.
-    `order`: the names of inputs and options in the order of a call; as a rule what must be given, then
-    optional inputs, then options. An optional input that comes after an option can be given by name only.
+    `pairs`: the result belongs to pairs of bodies (M, C, Gamma), so it may be computed in one common frame.
+    `options`: keyword arguments of the body with their defaults; they are fixed when a program is compiled.
+    `invariant`: the result depends only on the equations of motion, not on the frames and inertias behind
+    them, whatever the options.
+    `deep`: an alternative body with the same result, cheaper in trees deeper than `DEEP` nodes.
+    `columns`: number of matrices with nv columns that it solves for; these take most of its operations.
+    `touching`: it computes contact: bodies that can touch keep their frames, and the body has its own loops.
+    `result`: the type of a result with several parts, such as a NamedTuple; None for a plain tuple.
+    `order`: names of inputs and options in call order; by default required ones, then optional inputs, then
+    options. An optional input that comes after an option can be given by name only.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Algorithm:
     touching: bool = False
 
     def for_depth(self, depth: int) -> Algorithm:
-        """The algorithm with the body that suits a tree of some depth."""
+        """The algorithm with the body that suits a tree of this depth."""
         return self if self.deep is None or depth <= DEEP else replace(self, body=self.deep)
 
     @property
     def is_generalised(self) -> bool:
-        """True if inputs and outputs are functions of the coordinates alone, whatever the bodies' frames."""
+        """True if inputs and outputs depend on the coordinates alone, not on the frames of the bodies."""
         shapes = [a.shape for a in self.inputs if not a.optional] + [a.shape for a in self.outputs]
         free = {"nq", "nv", "nu", "triples"}
         plain = not self.options and all(shape and set(shape) <= free for shape in shapes)
@@ -73,9 +73,9 @@ def algorithm(
 ) -> Callable[[Callable[..., Any]], Algorithm]:
     """Declare an algorithm: `@algorithm("q, v, a, f_ext? -> tau")` over `def name(tree, q, v, a, f_ext)`.
 
-    A name with ? may be absent, and then reads as zero; `name(nv, 6)` gives dimensions that the name alone
-    does not imply. Keyword-only parameters of the body are static options. `listed`: False for what is only a
-    part of functions, and not in the registry. The rest as in `Algorithm`.
+    A name with ? is optional and reads as zero if absent; `name(nv, 6)` gives dimensions that the name alone
+    does not imply. Keyword-only parameters of the body are static options. `listed=False` keeps a building
+    block of other functions out of the registry. The other arguments are those of `Algorithm`.
     """
 
     def declare(body: Callable[..., Any]) -> Algorithm:
@@ -97,7 +97,7 @@ def algorithm(
 
 
 def choice(name: str, value: Any, *choices: Any) -> Any:
-    """The value of an option that must be one of a few; anything else is a KinetreeError that lists them."""
+    """The value of an option, checked: a KinetreeError lists the choices if it is not one of them."""
     if value not in choices:
         raise KinetreeError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""How large the inertia along each joint can be: the scale against which a pivot counts as zero."""
+"""Upper bounds on the inertia along each joint: the scale below which a pivot counts as zero."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 
 from kinetree.model.node import NOTHING, PREDECESSOR, Node
 
-# A pivot below this fraction of what it could be is rounding noise: the joint has no inertia.
+# A pivot below this fraction of its bound is rounding noise: the joint has no inertia.
 NEGLIGIBLE = 64 * 2.0**-52
 SMALLEST = 2.0**-1022 / NEGLIGIBLE  # pivots below the smallest normal number have no reciprocal
 FADING = 0.9
 
 
 def inertia_bounds(model: Any) -> np.ndarray:
-    """For each velocity how large S^T I S can be with the bodies outboard attached, found once for a model.
+    """An upper bound on S^T I S for each velocity, with the bodies outboard attached; cached per model.
 
-    With |x| the distance from a body's origin, m and k^2 = integral |x|^2 dm of what lies outboard bound the
+    Let |x| be the distance from a body's origin. The outboard mass m and k^2 = integral |x|^2 dm bound the
     kinetic energy of a unit velocity [w; u]: (|u| sqrt(m) + |w| k)^2. Along a placement r, k grows by at most
-    sqrt(m) |r|. Joints outboard are free to move, so what lies many joints away hardly counts: m and k^2 fade
-    by a tenth at each. A bound that is zero, or not a plain number, is replaced by 1.
+    sqrt(m) |r|. Outboard joints are free to move, so bodies many joints away hardly count: m and k^2 are
+    reduced by a tenth at each joint. A bound that is zero, or not a plain number, is replaced by 1.
     """
     return model.memo("inertia bounds", lambda: _bounds(model.nodes, model.nv))
 
@@ -41,7 +41,7 @@ def _bounds(nodes: Sequence[Node], nv: int) -> np.ndarray:
             for index, column in zip(node.v_index, S.columns, strict=True):
                 w, u = _length(column.angular), _length(column.linear)
                 speed = u * math.sqrt(abs(m)) + w * math.sqrt(abs(s))
-                totals[index] += speed * speed  # which may be infinite, where ** would raise
+                totals[index] += speed * speed  # may overflow to infinity; ** would raise
             if member.carrier == NOTHING:
                 continue
             carrier = node.predecessor if member.carrier == PREDECESSOR else (node.number, member.carrier)

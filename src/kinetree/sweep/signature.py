@@ -1,4 +1,4 @@
-"""Signatures of functions of a model, as in "q, v, goal(3), f_ext? -> tau, J(6, nv)"."""
+"""Signatures of functions of a model, such as "q, v, goal(3), f_ext? -> tau, J(6, nv)"."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DIMENSION = re.compile(r"\d+|[A-Za-z]\w*|\d+ [A-Za-z]\w*")
 class Argument:
     """An input or output array: its name, core shape, and whether it is optional.
 
-    A dimension is a number, or nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (what
-    closes loops), points (that can touch the ground, or another body), triples (of velocities on one path),
-    or the name of an option whose length it is ("frames"), or a multiple of one ("6 frames").
+    A dimension is a number; nq, nv, nu (velocities of all joints), nb (bodies), nr (rotors), nc (closure
+    constraints), points (contact points, with the ground or between bodies), triples (of velocities on one
+    path); the name of an option, for its length ("frames"); or a multiple of one of these ("6 frames").
     """
 
     name: str
@@ -32,7 +32,7 @@ class Argument:
 
     @property
     def text(self) -> str:
-        """The shape as it is written: batch axes, then the core."""
+        """The shape as text: batch axes, then the core."""
         return f"({', '.join(['...', *map(str, self.shape)])})"
 
     def sizes(self, model: Any, options: Mapping[str, Any] | None = None) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ class Argument:
         return tuple(_size(d, model, options or {}) for d in self.shape)
 
     def length(self, model: Any, options: Mapping[str, Any] | None = None) -> int:
-        """How many numbers it has for one state."""
+        """The number of entries for one state."""
         return math.prod(self.sizes(model, options))
 
 
@@ -57,11 +57,11 @@ def _size(dimension: Dimension, model: Any, options: Mapping[str, Any]) -> int:
 
 
 def _rows(part: Any, model: Any) -> int:
-    """How many entries one part of an option stands for: one, unless it says otherwise."""
+    """The number of entries that one part of an option stands for: one, unless it has a method `rows`."""
     return part.rows(model) if hasattr(part, "rows") else 1
 
 
-# What the dimensions of arrays stand for.
+# The sizes of named dimensions.
 SIZES: dict[str, Callable[[Any], int]] = {
     "nq": lambda model: model.nq, "nv": lambda model: model.nv, "nb": lambda model: model.nbodies,
     "nu": lambda model: model.nu, "nc": lambda model: len(model.closure_names),

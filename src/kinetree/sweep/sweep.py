@@ -1,19 +1,19 @@
-"""What an algorithm sees of a tree.
+"""The interface through which an algorithm sees a tree.
 
 The body of an algorithm is written over a `Sweep`. It loops over handles of nodes, outward (base to tips) and
 inward (tips to base), and along paths to the root; it keeps values in fields (written once per node, then
-read) and sums (written once, then added to); and it returns outputs. What the loops and the numbers mean is
-the executor's concern: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops
-recorded once for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
+read) and sums (written once, then added to); and it returns outputs. The executor decides what the loops and
+numbers are: plain Python on numbers (eager), the same on expressions (an unrolled trace), or loops recorded
+once for each kind of node (a looped trace). Three rules keep a body runnable by all of them:
 
 1. numbers only through operators and `kinetree.ops`;
 2. control flow only over handles and static facts of the model;
 3. storage only through fields, sums and outputs.
 
-This class holds what the executors share: the joints, inertias and gravity of the model, in the frames of the
-sweep. `frames="body"`: every quantity in its own body's frame. `frames="common"`: all in the frame of the
-tree's root body (of the world, if that is a group), where transforms between bodies are the identity and cost
-nothing; for quantities of pairs of bodies in deep trees.
+This class holds what all executors share: the joints, inertias and gravity of the model, in the frames of the
+sweep. With `frames="body"` every quantity is in its own body's frame. With `frames="common"` all are in the
+frame of the tree's root body (of the world, if the root is a group): transforms between bodies are then the
+identity and cost nothing, which suits quantities of pairs of bodies in deep trees.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Frame:
 
 
 class Sweep(ABC):
-    """The tree as an algorithm sees it; see the module."""
+    """The tree as an algorithm sees it; see the module docstring."""
 
     world: Any  # the handle of the world, the predecessor of root nodes
     velocities: Walk  # the single velocities, for matrices of pairs of them
@@ -92,9 +92,9 @@ class Sweep(ABC):
 
     @abstractmethod
     def triples(self) -> Any:
-        """An output with a number for each triple of velocities on one path, written as [i, j, k].
+        """An output with one number per triple of velocities on one path, written as [i, j, k].
 
-        One of the three is a velocity of the outermost node (`columns`); the others are nodes.
+        One of the three indices is a velocity of the outermost node (see `columns`); the others are nodes.
         """
 
     def coordinates(self) -> Any:
@@ -110,7 +110,7 @@ class Sweep(ABC):
         """The handle of one velocity of node i, to index an output with."""
 
     def columns(self, i: Any, *matrices: Any) -> Iterator[tuple]:
-        """(velocity, *columns) for each velocity of node i and the columns that belong to it."""
+        """(velocity, *columns) for each velocity of node i, with its column of each matrix."""
         for k, parts in enumerate(zip(*(matrix.columns for matrix in matrices), strict=True)):
             yield (self.velocity(i, k), *parts)
 
@@ -140,7 +140,10 @@ class Sweep(ABC):
         return i, placement.between(source, Frame(name))
 
     def units(self) -> Iterator[Any]:
-        """For each velocity an input that is one there and zero elsewhere; not in a looped trace."""
+        """Unit vectors: for each velocity, an input that is one there and zero elsewhere.
+
+        Not in a looped trace.
+        """
         raise TraceError("loops over all nodes within a loop over all velocities cannot be traced as loops")
 
     # -- contact: not in a looped trace
@@ -152,45 +155,44 @@ class Sweep(ABC):
 
     @property
     def pairs(self) -> Sequence[tuple[Any, Any, Any, int]]:
-        """The pairs that can touch: the handles of both bodies, (shape, pose, shape, pose), and how many
-        points they have."""
+        """The pairs that can touch: handles of both bodies, (shape, pose, shape, pose), number of points."""
         raise TraceError("contact cannot be traced as loops over the tree")
 
     def paths(self, bodies: Sequence[Any]) -> Collection[Any]:
-        """The nodes from some bodies to the root."""
+        """The nodes on the paths from these bodies to the root."""
         raise TraceError("contact cannot be traced as loops over the tree")
 
     def places_among(self, i: Any, chosen: Collection[int]) -> list[int]:
-        """Which velocities of the joints of node i are among some of all joints."""
+        """The joint velocities of node i, by their place in the node, whose place in u is among `chosen`."""
         return [k for k, place in enumerate(self.node(i).u_index) if place in chosen]
 
     def repeat(self, count: int, body: Callable[..., Any], *state: Any, until: Any = None) -> Any:
-        """`ops.repeat`: the state after a body has been applied so many times, or until something holds."""
+        """`ops.repeat`: the state after `count` applications of a body, or as soon as `until` holds."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     def rows(self, count: int, width: int) -> Any:
-        """Memory for so many rows of numbers, written and read by their places."""
+        """Memory for `count` rows of `width` numbers, written and read by row index."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     def constants(self, rows: list[Sequence[Any]], loops: bool) -> Any:
-        """Rows of numbers that do not change, read in loops or not."""
+        """Constant rows of numbers, read inside loops or not."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     def each(self, count: int, loops: bool) -> Iterator[Any]:
-        """The places of rows, in a loop if it is one where programs are recorded."""
+        """The indices of rows; with `loops`, a loop in recorded programs."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     def totals(self, width: int, loops: bool) -> Any:
-        """So many sums, that `add(*numbers)` adds to within `each`, and whose `values()` are read after."""
+        """`width` running sums: `add(*numbers)` adds to them within `each`, `values()` reads them after."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     def implied(self, found: list[Any], rule: Callable[[list[Any]], list[Any]]) -> list[Any]:
-        """Numbers that were found, with the derivatives of what a rule makes of them as constants."""
+        """The values `found`, with the derivatives of `rule(found)`, in which `found` itself is constant."""
         raise TraceError("a loop of its own cannot be traced within loops over the tree")
 
     @abstractmethod
     def is_marked(self, i: Any) -> bool:
-        """True if node i moves by one of the joints that the option `accelerate` names: a static fact."""
+        """True if the option `accelerate` names a joint of node i: a static fact."""
 
     @abstractmethod
     def guard(self, i: Any, pivots: tuple) -> None:
@@ -198,7 +200,7 @@ class Sweep(ABC):
 
     @abstractmethod
     def require_sound(self, i: Any, q: Any) -> None:
-        """Flag the result if q is not a position of node i: a quaternion is far from unit length."""
+        """Flag the result if q is not a position of node i: if a quaternion is far from unit length."""
 
     @property
     def gravity(self) -> Motion:
@@ -206,7 +208,7 @@ class Sweep(ABC):
         return Motion((0, 0, 0), tuple(self.model.gravity), self.world_frame)  # type: ignore[arg-type]
 
     def joint(self, i: Any, q: Any, v: Any = None) -> tuple[Any, ...]:
-        """X and S of node i at the coordinates q; with velocities v also the apparent derivative of S."""
+        """X and S of node i at the coordinates q; with velocities v, also the apparent derivative of S."""
         node = self.node(i)
         self.require_sound(i, q)
         X, S = node.kinematics(q)
@@ -230,11 +232,11 @@ class Sweep(ABC):
         return self._along(i, self.node(i).partials(q))
 
     def slopes(self, i: Any, q: Any, v: Any) -> Any:
-        """The derivatives along each velocity of node i of ring(q, v), for constant v. Call `joint` first."""
+        """The derivatives of ring(q, v) along each velocity of node i, for constant v. Call `joint` first."""
         return self._along(i, self.node(i).slopes(q, v))
 
     def _along(self, i: Any, found: tuple[Any, ...]) -> Any:
-        """Derivatives of S of node i, in the frames of the sweep; none at all stands for zero."""
+        """Derivatives of S of node i, in the frames of the sweep; an empty tuple means zero."""
         if self.frames == "common":
             P = self.poses[i]
             found = tuple(_back(P, partial) for partial in found)
@@ -246,13 +248,13 @@ class Sweep(ABC):
         return stacked(members)
 
     def complement(self, i: Any, q: Any) -> Any:
-        """The directions that the joint of each body of node i constrains, with zero columns up to six."""
+        """The directions constrained by the joint of each body of node i, zero-padded to six columns."""
         node = self.node(i).at(q)
         found = [m.joint.complement(m.coupling.positions(q)).padded(6) for m in node.members]
         return stacked([S.tagged(f) for S, f in zip(found, self.frame_of(i), strict=True)])
 
     def gathered(self, i: Any, X: Any, value: Any) -> Any:
-        """A force or inertia of each body of node i, with those of the others of the node that it carries."""
+        """A force or inertia of each body of node i, including those of the bodies it carries in the node."""
         if not isinstance(value, Stack):
             return value
         parts = list(value.values)
@@ -263,9 +265,9 @@ class Sweep(ABC):
         return Stack(parts)
 
     def held(self, i: Any, q: Any, X: Any, F: Any) -> Any:
-        """The wrench through the joint of each body of node i that holds what its bodies need, F.
+        """The wrench through the joint of each body of node i that gives its bodies the forces F.
 
-        What closes loops holds its part, so that dependent joints give no force along their motions.
+        Closure constraints carry their part, so dependent joints transmit no force along their motions.
         """
         node = self.node(i)
         if not isinstance(node, LoopNode):
@@ -305,7 +307,7 @@ class Sweep(ABC):
         return stacked([f.tagged(frame) for f, frame in zip(given, self.frame_of(i), strict=True)])
 
     def turning(self, i: Any, wrenches: Any) -> Any:
-        """How wrenches on node i change by motions that turn them about the origins of their bodies."""
+        """The change of wrenches on node i under motions that turn them about the origins of their bodies."""
         points = [vec.ZERO] * len(self.frame_of(i))
         if self.frames == "common":
             P = self.poses[i]
@@ -314,16 +316,16 @@ class Sweep(ABC):
         return stacked([CoriolisInertia.of_turning(f, p) for f, p in zip(found, points, strict=True)])
 
     def reflected(self, i: Any, q: Any, x: Any) -> Matrix:
-        """Inertia along the velocities of all joints of node i, as the velocities of the node feel it."""
+        """Inertia x along the velocities of all joints of node i, reflected to the velocities of the node."""
         return self.node(i).reflected(q, x)
 
     def spread(self, i: Any, q: Any, v: Any) -> Any:
-        """The velocities of all joints of node i, those that loops make dependent included."""
+        """The velocities of all joints of node i, including those that loops make dependent."""
         node = self.node(i)
         return node.closed(q).velocities(v) if isinstance(node, LoopNode) else v
 
     def drawn(self, i: Any, q: Any, f: Any) -> Any:
-        """Forces along the velocities of all joints of node i, as the velocities of the node feel them."""
+        """Forces along the velocities of all joints of node i, as forces along the velocities of the node."""
         node = self.node(i)
         if not isinstance(node, LoopNode):
             return f
@@ -334,7 +336,7 @@ class Sweep(ABC):
         return total
 
     def factored(self, i: Any, D: Matrix) -> Factored:
-        """D ready to solve with; a singular D makes the result an error that names the joint."""
+        """D, factored for solving; a singular D raises an error that names the joint."""
         result = Factored(D)
         self.guard(i, result.pivots)
         return result
@@ -344,7 +346,7 @@ class Sweep(ABC):
         raise NotImplementedError
 
     def _pose(self, i: Any, node: Node, X: Any) -> Any:
-        """From the common frame to the members of node i; a root of one body is the common frame itself."""
+        """From the common frame to the members of node i; the frame of a one-body root is the common one."""
         if self.poses is None:
             (self.poses,) = self.fields(Transform)
         if _is_common(node):
@@ -365,7 +367,7 @@ def _each(value: Any, function: Any, frames: tuple[Frame, ...]) -> Any:
 
 
 def _back(P: Any, S: Any) -> Any:
-    """Columns of body coordinates in the common frame; a detached member has an identity as its pose."""
+    """Columns in body coordinates, moved to the common frame; a detached member has the identity as pose."""
     if isinstance(P, Stack):
         return Stack(_back(p, s) for p, s in zip(P.values, S.values, strict=True))
     return P.inverse() @ S

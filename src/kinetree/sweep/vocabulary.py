@@ -1,4 +1,4 @@
-"""What the names of arguments stand for: shape, meaning, unit and choices, each written once."""
+"""The vocabulary of arguments: shape, meaning, unit and choices of each name, written once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ Dimension = str | int
 
 
 class Word(NamedTuple):
-    """The name of an argument or option, wherever it stands in a signature.
+    """What a name means in any signature, as an argument or an option.
 
     `shape`: of an array, in terms of nq, nv, nb (bodies) and numbers; None if it is not an array.
-    `absent`: what is taken if it may be left out and is. `choices`: the words that an option may be.
-    `type`: how a type checker knows an option.
+    `absent`: the default of an optional argument, in words. `choices`: the words that an option may be.
+    `type`: the type annotation of an option.
     """
 
     meaning: str
@@ -99,7 +99,7 @@ WORDS = {
 
 
 def implied(name: str) -> tuple[Dimension, ...]:
-    """The shape that a name has unless a signature says otherwise: one number if the vocabulary lacks it."""
+    """The shape of a name unless a signature says otherwise; () for a name that the vocabulary lacks."""
     return (WORDS[name].shape or ()) if name in WORDS else ()
 
 

@@ -1,8 +1,8 @@
-"""What an algorithm sees of single velocities: loops over them, and numbers that belong to pairs of them.
+"""The interface to single velocities: loops over them, and numbers that belong to pairs of them.
 
-For linear algebra with matrices whose entries belong to pairs of velocities on one path, as those of the mass
-matrix do. A joint with several velocities counts as a chain of them. The rules of sweeps hold here too:
-numbers that are computed in one iteration reach another one only through a table.
+It serves linear algebra with matrices whose entries belong to pairs of velocities on one path, such as the
+mass matrix. A joint with several velocities counts as a chain of them. The rules of sweeps apply: a number
+computed in one iteration reaches another only through a table.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Walk(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[Any]:
-        """All velocities, some at a time: what belongs to a block of them is a vector."""
+        """All velocities, in blocks: the numbers that belong to a block form a vector."""
 
     @abstractmethod
     def table(self, *dimensions: str | int) -> Any:
-        """Numbers that are written like an output and read by velocity, or a vector of them by node.
+        """Numbers that are written like an output, and read one by one by velocity or as a vector by node.
 
-        They are zero where nothing was written; `.add(value, *key)` adds to one.
+        Entries not written are zero; `.add(value, *key)` adds to one.
         """
 
     @abstractmethod
     def column(self, block: Any) -> Any:
-        """A table with the numbers of one block for each velocity; write them all before you read any."""
+        """A table with the numbers of one block for each velocity; write all before reading any."""
 
     def in_blocks(self, table: Any) -> Any:
         """A table, ready to be read by velocity and block."""
@@ -58,7 +58,7 @@ class Walk(ABC):
         """Flag the result if the pivot of a velocity is zero or rounding noise."""
 
     def reciprocal(self, k: Any, pivot: Any) -> Any:
-        """1 / pivot; a pivot of zero makes the result an error that names the joint."""
+        """1 / pivot; a pivot of zero raises an error that names the joint."""
         self.guard(k, pivot)
         return reciprocal(pivot)
 
@@ -67,14 +67,14 @@ class VelocityTree:
     """The velocities of some nodes: their order, and the nearest one inboard of each.
 
     order: (node, place in the node, index in v), outward.
-    above: for each place in that order the place of the nearest one inboard, -1 if there is none.
+    above: for each entry of `order`, the place of the nearest velocity inboard; -1 if there is none.
     """
 
     def __init__(self, nodes: Sequence[Node]):
         self.order: list[tuple[int, int, int]] = []
         self.above: list[int] = []
         self.place: dict[tuple[int, int], int] = {}
-        last: dict[int, int] = {-1: -1}  # of each node: the last velocity of it, or else of what carries it
+        last: dict[int, int] = {-1: -1}  # the last velocity of each node, or of what carries it
         for node in nodes:
             nearest = last[node.predecessor[0]]
             for k, index in enumerate(node.v_index):
@@ -84,7 +84,7 @@ class VelocityTree:
             last[node.number] = nearest
 
     def paths(self) -> int:
-        """How many pairs of velocities lie on one path, a velocity and itself included."""
+        """The number of pairs of velocities on one path, counting each velocity with itself."""
         depths: list[int] = []
         for above in self.above:
             depths.append(1 if above < 0 else depths[above] + 1)

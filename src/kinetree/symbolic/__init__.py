@@ -1,4 +1,4 @@
-"""Equations of motion in SymPy: every function of a model takes symbols, and these make the results short."""
+"""Equations of motion in SymPy: functions of a model take symbols; this package shortens their results."""
 
 from kinetree.symbolic.equations import Equations, equations
 from kinetree.symbolic.normal import simplified

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Equations:
-    """M(q) a + C(q, v) v + g(q) = tau of a model, in SymPy; each term is computed when it is first asked for.
+    """M(q) a + C(q, v) v + g(q) = tau of a model, in SymPy; each term is computed on first use.
 
     Attributes:
-        model: whose numbers may be symbols.
+        model: the model; its numbers may be symbols.
         q, v, a: columns of symbols.
     """
 
@@ -59,11 +59,11 @@ class Equations:
 
     @cached_property
     def tau(self) -> sympy.Matrix:
-        """The left side of the equations: the forces that cause the accelerations a. A column."""
+        """The left side of the equations, a column: the forces that cause the accelerations a."""
         return self._matrix(self.terms(functions.inverse_dynamics))
 
     def terms(self, function: Any) -> np.ndarray:
-        """The result of an algorithm for the model at q, v and a, each number in the shortest form found."""
+        """The result of an algorithm for the model at q, v and a, each entry in the shortest form found."""
         given = {"q": self.q, "v": self.v, "a": self.a}
         values = {a.name: [*given[a.name]] for a in function.inputs if not a.optional}
         plain = function(self.model, **{name: np.array(x) for name, x in values.items()}, target="eager")
@@ -74,7 +74,7 @@ class Equations:
         found = np.empty(plain.shape, object)
         for index in np.ndindex(plain.shape):
             here = [(ring, form.get(index, {})) for ring, form in forms]
-            key = repr([form for _, form in here])  # much is symmetric
+            key = repr([form for _, form in here])  # equal forms, as in symmetric matrices, are written once
             if key not in known:
                 known[key] = shortest(here, plain[index])
             found[index] = known[key]
@@ -106,20 +106,20 @@ class Equations:
 
 
 def equations(model: Model, q: Any = None, v: Any = None, a: Any = None) -> Equations:
-    """The equations of motion M(q) a + C(q, v) v + g(q) = tau in symbols, as short as they were found.
+    """The equations of motion M(q) a + C(q, v) v + g(q) = tau in symbols, in the shortest form found.
 
-    They come from the same algorithms as the numbers do. Masses, lengths, inertias and gravity of the model
-    may be symbols. Functions of the angles are normal forms: equal ones are written alike.
+    They come from the same algorithms as the numbers. Masses, lengths, inertias and gravity of the model may
+    be symbols. Functions of the angles are in normal form: equal functions are written alike.
 
     Args:
-        model: the robot; models of a few degrees of freedom give equations that can be read.
+        model: the robot; models with a few degrees of freedom give readable equations.
         q, v, a: symbols or other expressions, nq or nv of them; `q1, q2, ...` and so on if left out.
 
     Returns:
         `Equations`, with M, C, g, the Christoffel symbols and LaTeX. Notebooks show it as formulas.
 
     Raises:
-        ShapeError: another number of symbols than the model has.
+        ShapeError: the number of symbols does not match the model.
 
     Reference: Echeandia (2020) section 3.3.2 and Table 3.3; Concurrent Dynamics (2017), equations M4 and N4.
     """
@@ -132,7 +132,7 @@ def equations(model: Model, q: Any = None, v: Any = None, a: Any = None) -> Equa
 
 
 def _column(name: str, given: Any, size: int) -> sympy.Matrix:
-    """Symbols as a column, with names of their own if none are given."""
+    """Symbols as a column, with default names if none are given."""
     from sympy import Matrix, symbols
 
     found = symbols(f"{name}1:{size + 1}", real=True) if given is None else [*np.asarray(given, object).flat]

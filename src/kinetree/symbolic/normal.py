@@ -1,4 +1,4 @@
-"""The shortest of some normal forms of an expression: what robots give rise to needs no general search."""
+"""The shortest of several normal forms; expressions from robots need no general simplifier."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from kinetree.extras import needed
 from kinetree.interpreters.symbolic import Trace, as_sympy, is_symbol
 from kinetree.symbolic.rings import Form, Powers, Ring, TooLongError, Waves
 
-GROUPED = 16  # terms of a sum in which common factors are looked for
+GROUPED = 16  # most terms of a sum in which common factors are sought
 
 
 def simplified(x: Any) -> Any:
-    """A number, sequence, array or matrix of SymPy in the shortest of some normal forms.
+    """A number, sequence, array or matrix of SymPy in the shortest of several normal forms.
 
-    Two expressions made of +, -, *, whole powers, sines and cosines that are equal become equal. The forms
-    are sums of waves (cos(q1 + q2)) and of products (cos(q1) sin(q2)), each with common factors outside and
-    not.
-    What has more terms than anybody reads is returned as it is.
+    Equal expressions made of +, -, *, whole powers, sines and cosines get the same form. The forms are sums
+    of waves (cos(q1 + q2)) and sums of products (cos(q1) sin(q2)), each with and without common factors
+    factored out. Expressions with too many terms to be read are returned unchanged.
 
     Args:
         x: an expression, or a NumPy array, SymPy matrix or array of them.
 
     Returns:
-        The same kind of thing.
+        The same kind of object.
     """
     sympy = needed("sympy", "kt.symbolic")
     if isinstance(x, (sympy.MatrixBase, sympy.NDimArray)):
@@ -47,7 +46,7 @@ def simplified(x: Any) -> Any:
 
 
 def shortest(forms: Sequence[tuple[Ring, Form | None]], otherwise: Any) -> Any:
-    """The shortest way to write a number that has these forms; `otherwise`, if it has none."""
+    """The shortest expression of a number with these forms; `otherwise` if it has none."""
     known = [(ring, ring.cleaned(form)) for ring, form in forms if form is not None]
     if not known:
         return otherwise
@@ -59,7 +58,7 @@ def shortest(forms: Sequence[tuple[Ring, Form | None]], otherwise: Any) -> Any:
 
 
 def forms_of(trace: Trace, ring: Ring) -> list[dict[tuple[int, ...], Form | None]]:
-    """The results of a trace in a ring; None for those that it cannot hold, or not in reasonable time."""
+    """The results of a trace in a ring; None for those it cannot represent, or not in reasonable time."""
 
     def careful(rule: Callable[..., Form]) -> Callable[..., Form | None]:
         def run(*parts: Form | None) -> Form | None:
@@ -78,14 +77,14 @@ def forms_of(trace: Trace, ring: Ring) -> list[dict[tuple[int, ...], Form | None
 
 
 class _Rules(dict):
-    """The operations of a ring; any other gives what it cannot hold."""
+    """The operations of a ring; any other gives None, for what it cannot represent."""
 
     def get(self, op: str, default: Any = None) -> Any:
         return super().get(op) or (lambda *parts: None)
 
 
 def written(a: Form, ring: Ring) -> list[Any]:
-    """Ways to write a sum: as it is and, if it is not long, with common factors outside."""
+    """Ways to write a sum: as it is and, if it is not long, with common factors factored out."""
     from sympy import Add, Mul, factor_terms
 
     plain = ring.expression(a)
@@ -96,7 +95,7 @@ def written(a: Form, ring: Ring) -> list[Any]:
 
 
 def _read(expression: Any, ring: Ring) -> Form | None:
-    """An expression of SymPy in a ring; what it cannot hold becomes a symbol of its own. None: too long."""
+    """A SymPy expression in a ring, None if too long; parts it cannot represent become new symbols."""
     try:
         return _read_all(expression, ring)
     except TooLongError:

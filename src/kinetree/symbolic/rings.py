@@ -1,8 +1,8 @@
-"""Sums of terms, in which equations of motion have one form each.
+"""Sums of terms, in which equations of motion have unique forms.
 
-A term is a coefficient times powers of symbols times a part with angles. There are two ways to write that
-part: `Waves` turn products into sums, so that cos(x) cos(y) - sin(x) sin(y) is cos(x + y); `Powers` keep
-products and write sin(x)^2 as 1 - cos(x)^2. In each of them equal functions of the angles have equal terms.
+A term is a coefficient times powers of symbols times an angular part. That part is written in two ways:
+`Waves` turn products into sums, so cos(x) cos(y) - sin(x) sin(y) is cos(x + y); `Powers` keep products and
+write sin(x)^2 as 1 - cos(x)^2. In either, equal functions of the angles have equal terms.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Any
 
 from kinetree.interpreters.symbolic import FINEST, as_sympy
 
-Sparse = tuple[tuple[int, int], ...]  # (which symbol or angle, how often), sorted; none is 0 times
-Key = tuple[Sparse, Any]  # powers of symbols, and the part with angles
-Form = dict[Key, Any]  # key -> coefficient: an int or Fraction, or a float where it is no simple one
+Sparse = tuple[tuple[int, int], ...]  # (symbol or angle, nonzero count), sorted
+Key = tuple[Sparse, Any]  # powers of symbols, and the angular part
+Form = dict[Key, Any]  # key -> coefficient: an int or Fraction, or a float if it is not a simple one
 
 HALF = Fraction(1, 2)
-NOISE = 1e-13  # of the largest coefficient: what is left of terms that cancel
-EFFORT = 300_000  # products of terms after which a ring gives up: a second of work
+NOISE = 1e-13  # coefficients below this fraction of the largest are left over from cancellation
+EFFORT = 300_000  # products of terms after which a ring gives up: about a second of work
 
 
 class TooLongError(Exception):
-    """A sum has so many terms that nobody would call it simple."""
+    """A sum has too many terms to be simple."""
 
 
 def merged(a: Sparse, b: Sparse, sign: int = 1) -> Sparse:
-    """The counts of both together; those of `b` times `sign`."""
+    """The sum of the counts of both, those of `b` times `sign`."""
     counts = dict(a)
     for k, n in b:
         counts[k] = counts.get(k, 0) + sign * n
@@ -37,9 +37,9 @@ def merged(a: Sparse, b: Sparse, sign: int = 1) -> Sparse:
 
 
 class Ring(ABC):
-    """Sums of terms and their arithmetic; symbols and angles are known by their places in a list."""
+    """Sums of terms and their arithmetic; symbols and angles are identified by their places in a list."""
 
-    one: Any  # the part with angles of a term that has none
+    one: Any  # the angular part of a term without angles
 
     def __init__(self) -> None:
         self.symbols: list[Any] = []
@@ -49,7 +49,7 @@ class Ring(ABC):
 
     @abstractmethod
     def _times(self, a: Any, b: Any) -> tuple[tuple[Any, Any], ...]:
-        """(factor, part) of the product of two parts with angles."""
+        """(factor, part) of the product of two angular parts."""
 
     @abstractmethod
     def turned(self, angle: int, multiple: int, is_sine: bool) -> tuple[tuple[Any, Any], ...]:
@@ -57,7 +57,7 @@ class Ring(ABC):
 
     @abstractmethod
     def written(self, part: Any) -> Any:
-        """A part with angles in SymPy."""
+        """An angular part in SymPy."""
 
     def place(self, symbol: Any) -> int:
         """The number of a symbol or angle."""
@@ -141,7 +141,7 @@ class Ring(ABC):
         return self.sub(self.mul(c1, c2), self.mul(s1, s2)), self.add(self.mul(s1, c2), self.mul(c1, s2))
 
     def parts(self, a: Form) -> dict[Any, list[Any]]:
-        """The terms in SymPy by their part with angles, which they lack."""
+        """The terms in SymPy, without their angular parts, grouped by these."""
         from sympy import Mul, Rational
 
         found: dict[Any, list[Any]] = {}
@@ -158,13 +158,13 @@ class Ring(ABC):
         return Add(*(Mul(term, part) for part, terms in self.parts(a).items() for term in terms))
 
     def cleaned(self, a: Form) -> Form:
-        """Without what rounding has left of terms that cancel."""
+        """The form without terms that only rounding has left after cancellation."""
         largest = max((abs(c) for c in a.values()), default=0)
         return {key: c for key, c in a.items() if not isinstance(c, float) or abs(c) > NOISE * largest}
 
 
 class Waves(Ring):
-    """A part with angles is (multiples of angles, is sine); of the multiples the first is positive."""
+    """An angular part is (multiples of angles, is sine); the first of the multiples is positive."""
 
     one: Any = ((), False)
 
@@ -199,7 +199,7 @@ class Waves(Ring):
 
 
 class Powers(Ring):
-    """A part with angles is the powers of cosines (2 k) and sines (2 k + 1); those of sines are at most 1."""
+    """An angular part holds the powers of cosines (2 k) and sines (2 k + 1); those of sines are at most 1."""
 
     one: Any = ()
 

@@ -1,4 +1,4 @@
-"""Long expressions step by step: parts that occur several times get names, as `sympy.cse` gives them."""
+"""Long expressions in steps: parts that occur several times get names, as with `sympy.cse`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kinetree.extras import needed
 def steps(x: Any, symbols: Iterable[Any] | None = None) -> tuple[list[tuple[Any, Any]], Any]:
     """An expression or an array of them as steps: ([(x0, part), (x1, part of x0 ...), ...], the rest).
 
-    Symbolic results of a model with many bodies share their parts, and written out they would fill volumes.
-    This names what is shared, in time proportional to the number of operations; `sympy.cse` has to search.
+    Symbolic results of a model with many bodies share their parts; written out, they would be enormous. This
+    names the shared parts in time proportional to the number of operations, whereas `sympy.cse` must search.
 
     Args:
         x: an expression, or an array or matrix of them, as a function of a model returns.
-        symbols: names to give, one after the other; x0, x1, ... if left out.
+        symbols: names to use, one after the other; x0, x1, ... if left out.
     """
     sympy = needed("sympy", "kt.symbolic.steps")
     names = iter(sympy.numbered_symbols("x") if symbols is None else symbols)
@@ -44,7 +44,7 @@ def steps(x: Any, symbols: Iterable[Any] | None = None) -> tuple[list[tuple[Any,
 
 
 def _order(roots: list[Any]) -> tuple[list[Any], Counter[int]]:
-    """Every expression once, arguments first, and how often each is used; no recursion: they may be deep."""
+    """Every expression once, arguments first, and its number of uses; not recursive, as they may be deep."""
     order, uses, known = [], Counter(map(id, roots)), set()
     pending = [*reversed(roots)]
     while pending:

@@ -1,4 +1,4 @@
-"""Robots to try things on: textbook examples, trees of any size, and machines with published parameters."""
+"""Example robots: textbook examples, trees of any size, and machines with published parameters."""
 
 from kinetree.zoo.arm7 import arm7
 from kinetree.zoo.legged import biped, humanoid, legged, quadruped

@@ -12,13 +12,13 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import IDENTITY, Matrix, Vector
 from kinetree.zoo.shapes import diagonal
 
-# The exact right angles of the published placements: rpy (90, 0, 180) = (-90, 180, 0) and (90, 0, 0).
+# The published placements with exact right angles: rpy (90, 0, 180) = (-90, 180, 0) and (90, 0, 0).
 OVER: Matrix = ((-1, 0, 0), (0, 0, 1), (0, 1, 0))
 UP: Matrix = ((1, 0, 0), (0, 0, -1), (0, 1, 0))
 
 
 class Link(NamedTuple):
-    """One link: where its joint is, its inertia, and what its joint can do."""
+    """One link: the placement of its joint, its inertia, and the limits of its joint."""
 
     turn: Matrix
     position: Vector

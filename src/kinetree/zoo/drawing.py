@@ -1,4 +1,4 @@
-"""Mechanisms with loops, drawn in one position."""
+"""A builder for mechanisms with loops, described by points in one position."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kinetree.zoo.shapes import bar
 
 
 class Drawing:
-    """A builder that takes every point in the axes of the world, in the position that is drawn.
+    """A builder that takes every point in world coordinates, in one drawn position.
 
-    There all coordinates are zero, and every body has its origin at its joint and its axes along those of
-    the world. So whatever meets in the drawing closes.
+    In that position all coordinates are zero, and every body has its origin at its joint and its axes
+    parallel to those of the world. So loops that close in the drawing are closed at zero.
     """
 
     def __init__(self, name: str):
@@ -33,7 +33,7 @@ class Drawing:
     def body(
         self, name: str, parent: str, joint: Joint, at: Vector, inertia: Inertia | None = None, **more: Any
     ) -> None:
-        """A body on a joint at a point. Its inertia is that in the drawing, and so are its joint's limits."""
+        """A body on a joint at a point. Its inertia and the joint limits are given in the drawn position."""
         own = None if inertia is None else inertia.congruence(Pose(p=vec.neg(at)).transform())
         self.builder.add_body(name, parent, joint, self.seen(parent, at), own, **more)
         self.origins[name], self.parents[name] = at, parent
@@ -46,7 +46,7 @@ class Drawing:
         self.body(name, parent, joint, at, bar(mass, radius, at, end), **more)
 
     def motor(self, body: str, axis: Vector, ratio: float, mass: float, radius: float) -> None:
-        """A rotor that drives the joint of a body from where the joint is: a disc behind a gear."""
+        """A rotor located at the joint of a body, which it drives: a disc behind a gear."""
         half = vec.scale(axis, 0.5 * radius)
         place = self.seen(self.parents[body], self.origins[body])
         self.builder.add_rotor(body, bar(mass, radius, vec.neg(half), half), place, axis, ratio)
@@ -64,8 +64,8 @@ class Drawing:
 
 
 def meeting(a: Vector, to_a: float, b: Vector, to_b: float) -> Vector:
-    """The point at the given distances of two points, in their plane y = const, left of the way from a to b
-    as seen along +y: above it if b lies in the direction +x."""
+    """The point at the given distances from two points, in their plane y = const, to the left of the line
+    from a to b as seen along +y: above it if b is in the direction +x."""
     along = vec.sub(b, a)
     square = vec.dot(along, along)
     part = 0.5 * (1 + (to_a * to_a - to_b * to_b) / square)
@@ -80,5 +80,5 @@ def unit(a: Vector) -> Vector:
 
 
 def beyond(a: Vector, direction: Vector, distance: float) -> Vector:
-    """The point at a distance of another in a direction."""
+    """The point at a distance from another in a direction."""
     return vec.add(a, vec.scale(unit(direction), distance))

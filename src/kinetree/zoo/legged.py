@@ -1,4 +1,4 @@
-"""Walking machines: a trunk that floats (or is held) and limbs made of boxes and rods."""
+"""Legged robots: a floating (or fixed) trunk, and limbs made of boxes and rods."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def legged(legs: int = 4, joints: int = 3, floating: bool = True) -> Model:
     """A trunk with `legs` equal legs of `joints` joints each: bipeds and quadrupeds of any size.
 
     `legged(2, 7)` has the 20 degrees of freedom of a biped, `legged(4, 3)` the 18 of a quadruped; longer legs
-    show how their costs grow.
+    show how the cost grows.
     """
     for name, count in (("legs", legs), ("joints", joints)):
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ModelError(f"legged: {name} is {count!r}: it must be an integer that is at least 1")
+            raise ModelError(f"legged: {name} is {count!r}: it must be an integer of at least 1")
     builder = _standing(f"legged{legs}x{joints}", floating)
     _add(builder, "trunk", "world", _base(floating), HERE, box(10.0, (0.4, 0.2, 0.12)))
     for k in range(legs):
@@ -43,12 +43,12 @@ def legged(legs: int = 4, joints: int = 3, floating: bool = True) -> Model:
 def quadruped(floating: bool = True, spine: bool = False) -> Model:
     """A dog-sized quadruped of 17 kg: trunk and four legs with hip roll, hip pitch and knee.
 
-    Each foot is a point. For a robot that may fall, add its trunk:
+    Each foot is a contact point. For a robot that may fall, add a shape for its trunk:
     `.add_geometry("trunk", kt.Box((0.2, 0.1, 0.06)))`.
 
     Args:
-        floating: True gives the trunk a free joint (18 DoF in all); False holds it.
-        spine: True divides the trunk by a yaw joint and adds a degree of freedom (19, as in Echeandia 2020).
+        floating: True gives the trunk a free joint (18 DoF in total); False fixes it.
+        spine: True splits the trunk by a yaw joint and adds a degree of freedom (19, as in Echeandia 2020).
     """
     builder = _standing("quadruped", floating)
     if spine:
@@ -153,6 +153,6 @@ def _add(
     builder: ModelBuilder, name: str, parent: str, joint: Joint, position: Vector, inertia: Inertia,
     joint_name: Any = None,
 ) -> None:  # fmt: skip
-    """A body whose joint sits at `position` in its parent, all axes parallel when it stands."""
+    """A body with its joint at `position` in its parent; all axes are parallel in the neutral position."""
     limits = (-0.75 * math.pi, 0.75 * math.pi) if isinstance(joint, Revolute) else None
     builder.add_body(name, parent, joint, Pose(p=position), inertia, joint_name=joint_name, limits=limits)

@@ -1,4 +1,4 @@
-"""Planar linkages and gears that close loops: a motor, and links that follow it."""
+"""Planar linkages and gears with closed loops."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ACROSS: Vector = (0, 1, 0)
 def four_bar(independent: Any = ("crank",)) -> Model:
     """A crank-rocker of 0.10, 0.25, 0.20 and 0.25 m: a geared motor turns the crank, the rocker swings.
 
-    Three joints, one degree of freedom. It is drawn with the crank upright.
+    Three joints, one degree of freedom. All coordinates are zero with the crank upright.
 
     Args:
         independent: the joint whose velocity is v: "crank", "coupler" or "rocker". The rocker has dead points
-            where crank and coupler are in line.
+            where crank and coupler are aligned.
     """
     crank_pin, pivot = (0.0, 0.0, 0.10), (0.25, 0.0, 0.0)
     rocker_pin = meeting(crank_pin, 0.25, pivot, 0.20)
@@ -47,7 +47,7 @@ def slider_crank(radius: float = 0.04, rod_length: float = 0.14, offset: float =
     Args:
         radius: of the crank, m.
         rod_length: of the connecting rod, m.
-        offset: the line of the piston pin is z = offset.
+        offset: the piston pin moves along the line z = offset, m.
     """
     crank_pin = (radius, 0.0, 0.0)
     piston_pin = (radius + math.sqrt(rod_length * rod_length - offset * offset), 0.0, offset)
@@ -65,11 +65,11 @@ def slider_crank(radius: float = 0.04, rod_length: float = 0.14, offset: float =
 def gripper() -> Model:
     """An adaptive gripper with two fingers of four links, after the Robotiq 2F-85: three degrees of freedom.
 
-    One motor drives both fingers; springs hold the other freedom of each until it touches something. Hinges
-    close the linkages, and three of the five rows of each are redundant: they say that a planar linkage stays
-    in its plane.
+    One motor drives both fingers; springs hold the other degree of freedom of each until it touches
+    something. Hinges close the linkages, and three of the five rows of each are redundant, because a planar
+    linkage stays in its plane anyway.
 
-    Reference: pins, masses, springs and limits of the 2F-85 in the MuJoCo Menagerie, in round numbers.
+    Reference: pins, masses, springs and limits of the 2F-85 in the MuJoCo Menagerie, rounded.
     """
     drawing = Drawing("gripper")
     for side, s in (("left", 1.0), ("right", -1.0)):
@@ -97,8 +97,8 @@ def differential(independent: Any = ("left", "right"), ratio: float = 1.5) -> Mo
 
         left = pitch + ratio roll        right = pitch - ratio roll
 
-    Both side gears turn on the base; each is welded to its mesh, a body without mass on the cross that turns
-    with the roll. Such loops are linear: G is constant, and mimic joints could say the same.
+    Both side gears turn on the base; each is welded to its mesh, a massless body on the cross that turns with
+    the roll. Such loops are linear: G is constant, and mimic joints could express the same.
 
     Args:
         independent: ("left", "right"), the motors, or ("pitch", "roll"), the output.
@@ -123,5 +123,5 @@ def differential(independent: Any = ("left", "right"), ratio: float = 1.5) -> Mo
 
 
 def _drive(speed: float, effort: float) -> Limits:
-    """What a motor can do that turns on and on."""
+    """The limits of a motor that turns without end stops."""
     return Limits(velocity=speed, effort=effort)

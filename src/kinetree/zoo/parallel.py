@@ -1,4 +1,4 @@
-"""Parallel robots: several motors that move one body together."""
+"""Parallel robots: several motors move one body together."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DOWN: Vector = (0.0, 0.0, -1.0)
 
 
 def parallel_ankle(independent: Any = ("left_crank", "right_crank")) -> Model:
-    """The ankle of a humanoid: two motors in the shank pitch and roll the foot by cranks and rods.
+    """The ankle of a humanoid: two motors in the shank pitch and roll the foot through cranks and rods.
 
-    Each rod has a universal joint at its crank and a ball at the foot: eight velocities less six rows are two
-    degrees of freedom. The shank is the world.
+    Each rod has a universal joint at its crank and a ball joint at the foot: eight velocities minus six rows
+    leave two degrees of freedom. The shank is the world.
 
     Args:
         independent: ("left_crank", "right_crank"), the motors, or ("pitch", "roll"), the foot.
@@ -44,10 +44,10 @@ def parallel_ankle(independent: Any = ("left_crank", "right_crank")) -> Model:
 
 
 def delta(payload: float = 0.0) -> Model:
-    """A Delta robot with arms of 0.35 m and forearms of 0.8 m, of the size of those that pack chocolates.
+    """A Delta robot with arms of 0.35 m and forearms of 0.8 m, the size of those that pack chocolates.
 
     The parallelograms keep the platform level: it moves along x, y and z. The two rods of a forearm stay
-    parallel, and so are one body of their mass and inertia. v: the three motors.
+    parallel, so they are one body with their total mass and inertia. v: the three motors.
 
     Args:
         payload: mass in the gripper, kg.
@@ -84,7 +84,7 @@ def delta(payload: float = 0.0) -> Model:
 
 
 def stewart(independent: str = "legs") -> Model:
-    """A Stewart platform of 40 kg: six legs with ball screws, on universal joints below and balls above.
+    """A Stewart platform of 40 kg: six legs with ball screws, universal joints below and ball joints above.
 
     Args:
         independent: "legs" makes v the speeds of the six screws, "platform" the velocity of the platform.
@@ -116,12 +116,12 @@ def stewart(independent: str = "legs") -> Model:
 def cassie_leg() -> Model:
     """The leg of a running robot after Agility's Cassie: five motors, two leaf springs, two closed loops.
 
-    The knee drives the tarsus by the shin and the Achilles rod, which leads from the thigh to the heel
-    spring; a crank on the tarsus turns the foot by the plantar rod. v: hip roll, yaw and pitch, knee, crank,
-    and the springs of shin and heel. The pelvis is the world.
+    The knee drives the tarsus through the shin and the Achilles rod, which connects the thigh to the heel
+    spring; a crank on the tarsus turns the foot through the plantar rod. v: hip roll, yaw and pitch, knee,
+    crank, and the springs of shin and heel. The pelvis is the world.
 
-    Reference: lengths, masses, springs and motors of Cassie in the MuJoCo Menagerie, in round numbers, drawn
-    in one plane.
+    Reference: lengths, masses, springs and motors of Cassie in the MuJoCo Menagerie, rounded, with the
+    linkage in one plane.
     """
     drawing = Drawing("cassie_leg")
     roll, yaw, hip = (0.02, 0.0, 0.0), (-0.05, 0.0, 0.0), (-0.05, 0.0, -0.09)
@@ -168,5 +168,5 @@ def _around(radius: float, angle: float, height: float) -> Vector:
 
 
 def _motor(lower: float, upper: float, effort: float) -> dict[str, Any]:
-    """What a joint with a motor can do."""
+    """The limits of a joint with a motor."""
     return {"damping": 1.0, "limits": Limits(lower, upper, 12.0, effort)}

@@ -1,4 +1,4 @@
-"""The Unimation PUMA 560, the robot of the textbooks."""
+"""The Unimation PUMA 560, the standard robot of textbooks."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ LINKS = (
 def puma560(rotors: bool = False) -> Model:
     """The PUMA 560 with motor inertias and gear ratios.
 
-    Of link 1 only the moment about its own axis was published, so it has no mass and its inertia is not
-    that of a body. Friction is that of the motors at the joints; Coulomb's is the mean of both directions.
+    Only the moment about its own axis was published for link 1, so it has no mass and its inertia is not
+    physical. Friction is that of the motors, referred to the joints; Coulomb friction is the mean of both
+    directions.
 
     Args:
-        rotors: False puts the motors into the model as armature (gear^2 times inertia), as the source does;
-            True as rotors that spin about the joint axes and feel the motion of the links that carry them.
+        rotors: False models the motors as armature (gear^2 times inertia), as the source does; True models
+            them as rotors that spin about the joint axes and are carried by the links.
 
     Reference: Armstrong, Khatib and Burdick (1986), in the frames of Corke's Robotics Toolbox.
     """

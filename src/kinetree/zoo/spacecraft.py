@@ -1,4 +1,4 @@
-"""A spacecraft without gravity: the example for momentum that is conserved, moved around and reset."""
+"""A spacecraft without gravity: the example for conservation and exchange of momentum."""
 
 from __future__ import annotations
 

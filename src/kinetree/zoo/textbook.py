@@ -1,4 +1,4 @@
-"""The examples of the textbooks. Every parameter may be a symbol, so that their equations can be printed."""
+"""Textbook examples. Every parameter may be a symbol, so that the equations of motion can be printed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinetree.spatial.inertia import Inertia
 from kinetree.spatial.pose import Pose
 from kinetree.zoo.shapes import diagonal
 
-SWING = (0, -1, 0)  # a positive angle swings what hangs down towards +x
+SWING = (0, -1, 0)  # a positive angle swings a hanging link towards +x
 
 
 def pendulum(m: Any = 1.0, L: Any = 1.0, I: Any = 0.0, g: Any = 9.81) -> Model:
@@ -32,7 +32,7 @@ def pendulum(m: Any = 1.0, L: Any = 1.0, I: Any = 0.0, g: Any = 9.81) -> Model:
 def double_pendulum(
     m1: Any = 1.0, m2: Any = 1.0, L1: Any = 1.0, L2: Any = 1.0, I1: Any = 0.0, I2: Any = 0.0, g: Any = 9.81
 ) -> Model:
-    """Two pendulums, the second hinged to the first at its centre of mass; relative angles, 0 hanging."""
+    """Two pendulums, the second hinged to the first at its centre of mass; relative angles, hanging at 0."""
     builder = ModelBuilder("double_pendulum", gravity=(0, 0, -g))
     builder.add_body("upper", "world", Revolute(SWING), inertia=_hanging(m1, L1, I1), joint_name="shoulder")
     elbow = Pose(p=(0, 0, -L1))

@@ -58,7 +58,7 @@ def auto_tree(n: int = 7, branching: float = 1, skew: float = 0.0, taper: float 
         n: number of bodies.
         branching: 1 for a chain, 2 for a binary tree, 1.5 for bodies that carry one and two others in turn.
         skew: angle about x between the axes of a body and its parent, rad; 0 keeps all axes parallel.
-        taper: ratio of the length of a body to that of the one before; its mass goes with the third power.
+        taper: ratio of the length of a body to that of the one before; masses scale with the third power.
 
     Reference: Featherstone (2008), appendix of spatial_v2; the tables of Echeandia (2020) chapter 4.
     """
@@ -79,13 +79,13 @@ def auto_tree(n: int = 7, branching: float = 1, skew: float = 0.0, taper: float 
 def geared_tree(
     n: int = 5, branching: float = 1, ratio: float = 5.0, mass: float = 0.5, spin: float = 1.0
 ) -> Model:
-    """`auto_tree` with a rotor on each joint axis: what the tables of Echeandia (2020) chapter 4 are about.
+    """`auto_tree` with a rotor on each joint axis, as in the tables of Echeandia (2020), chapter 4.
 
     Args:
         n, branching: as in `auto_tree`.
         ratio: speed of a rotor over that of its joint.
         mass: of a rotor, kg; carried by the body before the joint.
-        spin: its inertia about the axis, kg m^2; half of it across.
+        spin: inertia of a rotor about its axis, kg m^2; half of it about the transverse axes.
     """
     tubes = auto_tree(n, branching)
     builder = ModelBuilder(f"geared_tree{n}")
@@ -113,10 +113,10 @@ def star(n: int = 5) -> Model:
 def _parents(n: int, branching: float, robot: str) -> list[int]:
     """Featherstone's numbering of a tree with the given branching factor."""
     if isinstance(branching, bool) or not isinstance(branching, (int, float)) or not branching >= 1:
-        raise ModelError(f"{robot}: branching is {branching!r}: it must be a number that is at least 1")
+        raise ModelError(f"{robot}: branching is {branching!r}: it must be a number of at least 1")
     return [math.floor((i - 2 + math.ceil(branching)) / branching) for i in range(1, n + 1)]
 
 
 def _check_count(n: int, robot: str) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ModelError(f"{robot}: the number of bodies is {n!r}: it must be an integer that is at least 1")
+        raise ModelError(f"{robot}: the number of bodies is {n!r}: it must be an integer of at least 1")

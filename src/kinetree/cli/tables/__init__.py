@@ -1,4 +1,4 @@
-"""`kinetree tables`: the tables and figures of the thesis, printed and computed, side by side."""
+"""`kinetree tables`: the tables and figures of Echeandia (2020), printed and computed values side by side."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kinetree.cli.status import OK, Misuse
 from kinetree.cli.tables.table import Table, printed
 from kinetree.cli.text import Style, closest, printable, progress
 
-SUMMARY = "the tables of the thesis: as printed, and as they come out here"
-DESCRIPTION = """Compute and measure again what Echeandia (2020) prints on the Coriolis matrix, the
-Christoffel symbols and rotors: every table and figure, printed values beside those of this computer, and the
-reason where print is wrong. NUMBER is 3.1 to 3.3, 4.1 to 4.6, fig3.2 to fig3.4, fig4.4, fig4.5 or complexity;
+SUMMARY = "reproduce the tables of Echeandia (2020)"
+DESCRIPTION = """Reproduce the results of Echeandia (2020) on the Coriolis matrix, the Christoffel symbols and
+rotors: every table and figure, printed values next to those computed here, and an explanation where the
+printed values are wrong. NUMBER is 3.1 to 3.3, 4.1 to 4.6, fig3.2 to fig3.4, fig4.4, fig4.5 or complexity;
 all of them take about a minute."""
 EXAMPLES = """  kinetree tables 4.3 4.4 4.5
   kinetree tables 4.1 --markdown > table.md
@@ -22,11 +22,11 @@ EXAMPLES = """  kinetree tables 4.3 4.4 4.5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="which ones (default: all)")
+    parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="tables to compute (default: all)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print JSON")
     shape.add_argument("--markdown", action="store_true", help="print Markdown")
-    parser.add_argument("--plots", metavar="DIR", help="also draw each as a PNG file (needs matplotlib)")
+    parser.add_argument("--plots", metavar="DIR", help="also plot each as a PNG file (needs matplotlib)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,17 +48,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def chosen(number: str) -> Table:
-    """The table with a number, however people write it."""
+    """The table with a number, in any common spelling."""
     tables = {table.id: table for table in printed()}
     name = number.lower().replace("table", "").replace("figure", "fig").strip()
     if name not in tables:
         hint = closest(name, tables) or f"There are: {', '.join(tables)}."
-        raise Misuse(f"tables: print has no '{printable(number)}'. {hint}")
+        raise Misuse(f"tables: there is no '{printable(number)}'. {hint}")
     return tables[name]
 
 
 def measured(table: Table) -> Table:
-    """The table with what comes out here."""
+    """The table with the values computed here."""
     from kinetree.cli.tables import measures
 
     return table.filled(getattr(measures, table.measure)())

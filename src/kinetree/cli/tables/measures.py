@@ -1,4 +1,4 @@
-"""What the tables of the thesis show, computed and measured here: a function for each gives its rows."""
+"""The tables of the thesis, computed and measured here: one function per table returns its rows."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from kinetree.cli.timing import best
 from kinetree.model import Model
 from kinetree.stages import compile
 
-SIZES = (5, 10, 15)  # of the tables with errors and differences
+SIZES = (5, 10, 15)  # N in the tables of errors and differences
 GROWING = (8, 16, 32, 64)
 COUNTED = (6, 8, 10, 12, 14)
-DIFFERENTIATED = 10  # bodies up to which M is differentiated: more take minutes
+DIFFERENTIATED = 10  # most bodies for which M is differentiated: more take minutes
 RATIO, SPIN = 5.0, 1.0  # of the rotors of chapter 4
-SECONDS = 0.05  # for one time
+SECONDS = 0.05  # per timing
 
 
 Rows = list[tuple[float, ...]]
 
 
 def columns(measure: Callable[[int], Iterable[float]], sizes: Iterable[int]) -> Rows:
-    """The rows of a table from what each size gives for its column."""
+    """The rows of a table, from a function that computes the column of each size."""
     return [*zip(*map(measure, sizes), strict=True)]
 
 
@@ -41,7 +41,7 @@ def apart(a: Any, b: Any) -> float:
 # --- chapter 3 ------------------------------------------------------------------------------------
 def validity() -> Rows:
     def errors(n: int) -> tuple[float, ...]:
-        model = zoo.auto_tree(n)  # axes along gravity, which has no effect
+        model = zoo.auto_tree(n)  # axes parallel to gravity, which has no effect
         q, v = np.arange(1.0, n + 1), np.full(n, math.pi / 2)
         C, rate = of.coriolis_matrix(model, q, v), of.mass_matrix_rate(model, q, v)
         tau = of.inverse_dynamics(model, q, v, np.zeros(n))
@@ -89,7 +89,7 @@ def grow_trees() -> Rows:
 
 
 def grow_legs() -> Rows:
-    """Bipeds and quadrupeds with 10, 18, 30 and 42 degrees of freedom, 6 of them of the trunk."""
+    """Bipeds and quadrupeds with 10, 18, 30 and 42 degrees of freedom, 6 of them in the trunk."""
 
     def costs(nv: int) -> list[float]:
         two, four = (curves(zoo.legged(legs, (nv - 6) // legs))[:2] for legs in (2, 4))
@@ -99,7 +99,7 @@ def grow_legs() -> Rows:
 
 
 def curves(model: Model) -> list[float]:
-    """Microseconds of C, of Gamma, and of Gamma without its zeros."""
+    """Microseconds for C, for Gamma, and for Gamma without its zeros."""
     functions = of.coriolis_matrix, of.christoffel_symbols, of.christoffel_values
     return [call(f, model, "looped") * 1e6 for f in functions]
 
@@ -108,7 +108,7 @@ def curves(model: Model) -> list[float]:
 def accelerations(
     n: int, branching: int, rate: float, spin: float = SPIN, mass: float = 0.5
 ) -> list[np.ndarray]:
-    """By forward dynamics with rotors (MABA), without (ABA), by Eq. 4.26 (MCRBA), and by this without C v."""
+    """Forward dynamics with rotors (MABA), without (ABA), by Eq. 4.26 (MCRBA), and by that without C v."""
     geared, plain = zoo.geared_tree(n, branching, RATIO, mass, spin), zoo.auto_tree(n, branching)
     q = tau = np.arange(1.0, n + 1)
     v = np.full(n, rate)
@@ -169,20 +169,20 @@ def grow_geared_trees() -> Rows:
 
 
 def rotors_or_none(n: int, branching: int, mode: str | None = "looped") -> list[float]:
-    """Microseconds of forward dynamics with rotors and without."""
+    """Microseconds for forward dynamics with and without rotors."""
     models = zoo.geared_tree(n, branching), zoo.auto_tree(n, branching)
     return [call(of.forward_dynamics, m, mode) * 1e6 for m in models]
 
 
 # --- costs ----------------------------------------------------------------------------------------
 def operations() -> list[Grown]:
-    """Multiplications of every route; the powers are those of polynomials, from counts of five sizes."""
+    """Multiplications of every method; the powers are the degrees of polynomials through five sizes."""
     costs = complexity([zoo.chain(n) for n in COUNTED])
     return [Grown(cost.counts[::2], math.nan if cost.power is None else cost.power) for cost in costs]
 
 
 def call(function: Any, model: Model, mode: str | None = None) -> float:
-    """Seconds of one call from Python for one state, compiled before."""
+    """Seconds for one call from Python on one state, excluding compilation."""
     kernel = compile(function, model, mode=mode)
     rng = np.random.default_rng(0)
     q, v = model.random_state(rng)
@@ -192,7 +192,7 @@ def call(function: Any, model: Model, mode: str | None = None) -> float:
 
 
 def once(run: Callable[[], object]) -> float:
-    """Seconds of the best of some runs: the first ones also import and fill caches."""
+    """Seconds of the best of several runs: the first ones also import modules and fill caches."""
     times: list[float] = []
     while len(times) < 5 and sum(times) < 1.0:
         start = time.perf_counter()

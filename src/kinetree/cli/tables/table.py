@@ -1,4 +1,4 @@
-"""A table of the thesis: what is printed, what comes out here, and a word on the difference."""
+"""A table of the thesis: the printed values, those computed here, and how they compare."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ABSENT = "-"  # what print does not have
+ABSENT = "-"  # no printed value
 
 
 class Grown(NamedTuple):
-    """What a measure gives for a row whose power of N it knows."""
+    """The values of a row whose power of N is known."""
 
     here: tuple[float, ...]
     power: float | None = None
@@ -21,9 +21,9 @@ class Grown(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """One row: the printed numbers with their digits, and those found here.
+    """One row: the numbers as printed, and those computed here.
 
-    grows: the power of N that the text claims, if it does.
+    grows: the power of N that the text claims, if any.
     """
 
     name: str
@@ -38,12 +38,12 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        """Whether what was found here has the printed digits."""
+        """Whether the values computed here have the printed digits."""
         pairs = zip(self.printed, self.here, strict=True) if self.here else [("", 0.0)]
         return all(text in (ABSENT, round_as(text, x)) for text, x in pairs)
 
     def power(self, sizes: list[float]) -> float:
-        """The power of N with which the numbers grow: as it is known, or fitted to the last three."""
+        """The power of N with which the numbers grow: known, or fitted to the last three."""
         if self.known_power is not None:
             return self.known_power
         last = len(self.here) - 1
@@ -62,11 +62,11 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
-    faster: bool = False  # times: what counts is how many times faster
+    faster: bool = False  # a table of times, compared by the speedup
 
     @property
     def is_curve(self) -> bool:
-        """Whether the columns are sizes, over which something grows."""
+        """Whether the columns are sizes N."""
         return all(column.isdigit() for column in self.columns)
 
     @property
@@ -75,11 +75,11 @@ class Table:
 
     @property
     def compares(self) -> bool:
-        """Whether printed digits are to come out again: not errors of rounding, nor times."""
+        """Whether the printed digits should be reproduced: not for rounding errors and times."""
         return not self.faster and not self.is_curve and "e-" not in self.rows[0].printed[0]
 
     def filled(self, found: Any) -> Table:
-        """The table with what was found, row by row."""
+        """The table with the computed values, row by row."""
         parts = [x if isinstance(x, Grown) else Grown(x) for x in found]
         rows = (
             replace(row, here=tuple(map(float, x.here)), known_power=x.power)
@@ -100,13 +100,13 @@ class Table:
 
 
 def round_as(text: str, x: float) -> str:
-    """A number with as many digits behind the point as the text has."""
+    """A number with as many decimals as the text has."""
     return f"{x:.{len(text.partition('.')[2])}f}"
 
 
 @cache
 def printed() -> tuple[Table, ...]:
-    """All tables and figures as they are in print, nothing measured yet."""
+    """All tables and figures as printed, before anything is computed."""
     data = tomllib.loads((Path(__file__).parent / "printed.toml").read_text("utf-8"))
     found = []
     for given in data["table"]:

@@ -1,4 +1,4 @@
-"""Tables for people: text of 80 columns, Markdown, and plots."""
+"""Tables as text of 80 columns, as Markdown, and as plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def heading(table: Table) -> str:
 
 
 def cells(table: Table) -> list[list[str]]:
-    """Lines with a name, whose they are, the numbers, and a word."""
+    """The lines of a table: name, origin ("printed" or "here"), numbers, verdict."""
     found = []
     for row in table.rows:
         if row.is_printed:
@@ -32,7 +32,7 @@ def cells(table: Table) -> list[list[str]]:
 
 
 def shown(text: str, x: float) -> str:
-    """A number with the digits of print, if these say enough; else with three."""
+    """A number with the printed number of decimals, or with three digits if these would show zero."""
     if math.isnan(x):
         return ABSENT
     if text == ABSENT or "e" in text or float(round_as(text, x)) == 0.0:
@@ -41,9 +41,9 @@ def shown(text: str, x: float) -> str:
 
 
 def verdict(table: Table, row: Row) -> str:
-    """What to say of a row: how it grows, how many times faster it is, or whether it is as printed."""
+    """The verdict on a row: how it grows, the speedup, or whether it agrees with print."""
     if table.is_curve:
-        claim = "" if row.grows is None else f", in print N^{row.grows:g}"
+        claim = "" if row.grows is None else f", printed N^{row.grows:g}"
         power = row.power(table.sizes)
         return f"N^{power:g}{claim}" if row.known_power is not None else f"N^{power:.2f}{claim}"
     if table.faster:
@@ -63,14 +63,14 @@ def text(table: Table, style: Style) -> str:
 
 
 def markdown(table: Table) -> str:
-    """The table for a page."""
+    """The table as Markdown."""
     rows = [["", "", *table.columns, ""], ["---", "---", *["--:"] * len(table.columns), "---"], *cells(table)]
     lines = [f"## {heading(table)}", "", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join([*lines, "", *(f"- {note}" for note in table.notes)]).rstrip()
 
 
 def plot(table: Table, folder: Path) -> None:
-    """The table as `table-ID.png`: circles are printed, dots and lines are from here."""
+    """The table as `table-ID.png`: circles are printed values, dots and lines are computed here."""
     figure_of = needed("matplotlib.figure", "kinetree tables --plots").Figure
     figure = figure_of(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.subplots()
@@ -90,14 +90,14 @@ def plot(table: Table, folder: Path) -> None:
     axis.set_xticks(places, table.columns)
     axis.set_title("\n".join(textwrap.wrap(heading(table), 60)), fontsize=10, loc="left")
     axis.grid(True, alpha=0.25)
-    meaning = "dotted: as print says" if table.is_curve else "circles: printed; dots: here"
+    meaning = "dotted: as claimed in print" if table.is_curve else "circles: printed; dots: here"
     axis.legend(fontsize=8, title=meaning, title_fontsize=8)
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"table-{table.id}.png", dpi=150)
 
 
 def slope(axis: Any, sizes: list[float], row: Row, colour: str) -> None:
-    """The power that print claims, as a dotted line through the last point."""
+    """The power claimed in print, as a dotted line through the last point."""
     assert row.grows is not None
     line = [row.here[-1] * (n / sizes[-1]) ** row.grows for n in sizes]
     axis.plot(sizes, line, ":", color=colour, linewidth=1)

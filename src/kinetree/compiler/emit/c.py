@@ -1,9 +1,9 @@
 """C99 export: programs as one header, one source and a self-test.
 
-The source uses no heap and no globals but constant tables, and compiles without a warning under `-Wall
--Wextra -Wconversion -pedantic`. Multiply-adds are fused where the compiler says that the processor does that
-fast (`-O2 -march=native`), else they are two operations, never a call of `fma`. Do not build with
-`-ffast-math`, which would break the rule that NaN in gives NaN out.
+The source uses no heap and no globals except constant tables, and compiles without a warning under `-Wall
+-Wextra -Wconversion -pedantic`. Multiply-adds are fused where the compiler reports fast hardware support
+(`-O2 -march=native`); otherwise they are two operations, never a call of `fma`. Do not build with
+`-ffast-math`: it would break the rule that NaN in gives NaN out.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def c_source(
 
     Args:
         programs: (public name, program after all passes, a line about each input, one about each output).
-        prefix: begins every name and file; anything that is not an identifier is made one.
+        prefix: of every name and file; converted to an identifier if necessary.
         dtype: "float64" or "float32".
         title: first line of the header's comment, e.g. the model's name; escaped.
         samples: for the self-test, by public name, states (one array per input); otherwise random numbers.
         constants: macros of the header, `{PREFIX}_{NAME}`.
         notes: further lines of the header's comment; escaped.
-        stack: bytes of local arrays in a function; if it needs more, the caller hands in the memory.
+        stack: bytes of local arrays in a function; if it needs more, the caller provides the memory.
 
     Raises:
         CompileError: unknown dtype, a name that is not an identifier, or two equal names.
@@ -74,13 +74,13 @@ def c_functions(
 
 
 def identifier(text: str) -> str:
-    """A C identifier made of a text: what is not a letter or digit becomes _; never reserved, never empty."""
+    """A C identifier from a text: anything but letters and digits becomes _; never reserved or empty."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").lower()[:48]
     return plain if plain and plain[0].isalpha() else f"k{plain}"
 
 
 def comment_text(text: str) -> str:
-    """A text that cannot end a comment or be anything but one line of ASCII."""
+    """A text that stays within one line of an ASCII comment."""
     return "".join(c if c in _HARMLESS else f"<U+{ord(c):04X}>" for c in text)
 
 
@@ -94,7 +94,7 @@ def header(
     programs: Sequence[Entry],
     constants: Mapping[str, int] | None = None,
 ) -> str:
-    """The text of the header, with the lines of its comment, escaped, and macros `{PREFIX}_{NAME}`."""
+    """The text of the header, with the lines of its comment (escaped) and macros `{PREFIX}_{NAME}`."""
     upper = prefix.upper()
     first, *rest = (comment_text(line) for line in comment)
     lines = [f"/* {first or prefix}", *(f" * {line}".rstrip() for line in rest), " */"]

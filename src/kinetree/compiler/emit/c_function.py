@@ -1,7 +1,7 @@
 """One program as a C99 function: declarations, tables, parts and body.
 
-Names of a program never reach the text unless they are plain identifiers: values are numbered, and arrays
-are called by their place.
+Names of a program reach the text only if they are plain identifiers: values are numbered, and arrays are
+otherwise named by their position.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kinetree.compiler.emit.c_like import CLike, Dtype
 from kinetree.compiler.ir.graph import Array
 from kinetree.compiler.ir.program import Program
 
-STACK = 1 << 15  # bytes of work arrays that lie on the stack; more are handed in
+STACK = 1 << 15  # bytes of work arrays on the stack; beyond that the caller provides them
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{,30}\Z")
-_MACRO = re.compile(r"(I|[A-Z][A-Z0-9_]+)\Z")  # what headers may have defined
-_OWN = re.compile(r"(t|input|output|work)[0-9]+\Z")  # what the text itself uses
+_MACRO = re.compile(r"(I|[A-Z][A-Z0-9_]+)\Z")  # may be macros of headers
+_OWN = re.compile(r"(t|input|output|work)[0-9]+\Z")  # used by the generated text itself
 _RESERVED = frozenset(
     """auto break case char const continue default do double else enum extern float for goto if inline int
     long register restrict return short signed sizeof static struct switch typedef union unsigned void
@@ -63,7 +63,7 @@ class Function(CLike):
         return "\n".join([*before, self.prototype, "{", *self.lines, "}", ""])
 
     def _declarations(self) -> None:
-        """Name what is not used, and reserve memory."""
+        """Mark unused arguments, and reserve memory."""
         p, real = self.program, self.dtype.name
         for a in (*p.inputs, *p.outputs):
             if not a.size:
@@ -71,7 +71,7 @@ class Function(CLike):
         if p.guard is not None:
             self.line(f"{real} guard[1];")
         start = 0
-        # compilers cannot see that loops write all that later ones read, and would warn
+        # compilers cannot see that loops write everything that is read later, and would warn
         cleared = "" if p.is_straight else " = {0}"
         for a in p.work:
             name = self.names[a]
@@ -81,7 +81,7 @@ class Function(CLike):
 
 
 def _array_names(program: Program, symbol: str) -> dict[Array, str]:
-    """The names of inputs and outputs where C can have them; others are called by their place."""
+    """The names of inputs and outputs where they are valid in C; otherwise by position."""
     names: dict[Array, str] = {}
     for word, arrays in (("input", program.inputs), ("output", program.outputs)):
         for k, array in enumerate(arrays):
@@ -97,7 +97,7 @@ def _array_names(program: Program, symbol: str) -> dict[Array, str]:
 
 
 def helpers(prefix: str, dtype: Dtype, functions: Iterable[Function]) -> list[str]:
-    """The macro that the text needs: a multiply-add, fused where the processor does that fast."""
+    """The macro for multiply-adds, fused where the processor is fast at it."""
     if not any(f.uses("fma", "fms", "fnma", "fnms") for f in functions):
         return []
     upper = prefix.upper()

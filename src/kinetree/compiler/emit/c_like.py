@@ -1,7 +1,7 @@
-"""What languages like C share: how statements, numbers, tables and parts are written.
+"""Shared by C-like languages: how statements, numbers, tables and parts are written.
 
-C99 (`c_function.py`) and dialects of it differ in a few words, and in where an element of an array stands
-(`place`): they are subclasses that say so. Numbers are printed as hexadecimal floats, so no digit is lost.
+C99 (`c_function.py`) and its dialects differ in a few words, and in where an element of an array is
+(`place`): subclasses define these. Numbers are printed as hexadecimal floats, so no digit is lost.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class Dtype(NamedTuple):
 
 
 class CLike(Printer):
-    """Statements of one program. `symbol` begins the names of its parts, `macros` those of macros."""
+    """Statements of one program. `symbol` is the prefix of its parts, `macros` that of macros."""
 
     end = ";"
     close = "}"
     integer: ClassVar[str] = "int32_t"
-    constant: ClassVar[str] = "static const"  # what stands before a table
-    local: ClassVar[str] = "static"  # what stands before a function that is only called from this text
+    constant: ClassVar[str] = "static const"  # qualifier of tables
+    local: ClassVar[str] = "static"  # qualifier of functions used only in this text
     restrict: ClassVar[str] = "restrict"
-    handed: ClassVar[tuple[str, ...]] = ()  # declarations of what every part is handed beside its arrays
+    handed: ClassVar[tuple[str, ...]] = ()  # declarations passed to every part besides its arrays
 
     def __init__(self, program: Program, dtype: Dtype, symbol: str, macros: str, names: dict[Array, str]):
         super().__init__(names)
         self.program, self.dtype, self.symbol, self.macros = program, dtype, symbol, macros
-        self.parts: list[str] = []  # the texts of the parts, printed before the function that calls them
+        self.parts: list[str] = []  # texts of the parts, printed before the function that calls them
 
     def uses(self, *ops: str) -> bool:
-        """True if one of some operations occurs."""
+        """True if any of these operations occurs."""
         return any(isinstance(s, Expr) and s.op in ops for s in walk(self.program.body))
 
     def table(self, array: Array) -> str:
@@ -70,7 +70,7 @@ class CLike(Printer):
         inner = ",\n    ".join(rows or ["0"])
         return f"{self.constant} {kind} {self.names[array]}[{max(array.size, 1)}] = {{\n    {inner}\n}};\n"
 
-    # -- how things are spelled
+    # -- spelling
 
     def pattern(self, row: Primitive) -> str:
         return row.c.replace("{f}", self.dtype.suffix).replace("{p}", self.macros)
@@ -103,7 +103,7 @@ class CLike(Printer):
         self.line(self._each(s.array, f"{self.place(s.array, 'i')} = {self.number(0.0)};"))
 
     def spoil(self, s: Spoil) -> None:
-        """The sum of 0 x over all inputs is 0, or else NaN."""
+        """The sum of 0 x over all inputs: 0 if all are finite, else NaN."""
         zero = self.number(0.0)
         self.line(f"{self.dtype.name} poison = {zero};")
         for a in s.inputs:
@@ -130,12 +130,12 @@ class CLike(Printer):
         return f"({i} != {i} || {j} != {j}) ? ({self.dtype.name})NAN : {self.names[matrix]}[{place}]"
 
     def _whole(self, x: str, count: int) -> str:
-        """The whole number that a number holds, from 0 to before a count; 0 for NaN."""
+        """A number as an integer, from 0 to below a count; 0 for NaN."""
         last = self.number(count - 1.0)
         return f"(int64_t)({x} > 0 ? ({x} < {last} ? {x} : {last}) : 0)"
 
     def part(self, s: Part) -> None:
-        """A part is a function of its own."""
+        """A part becomes a function."""
         outer, self.lines, depth, self.depth = self.lines, [], self.depth, 1
         self.statements(s.body.statements)
         body, self.lines, self.depth = self.lines, outer, depth

@@ -1,4 +1,4 @@
-"""The self-test of exported C: a small main that compares with what the Python printer computed."""
+"""The self-test of exported C: a small main that compares with the results of the Python printer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOLERANCE = {"double": 1e-9, "float": 2e-3}
 
 
 def selftest(prefix: str, functions: list[Function], samples: Mapping[str, Sequence[Sequence[Any]]]) -> str:
-    """The text of a program that exits with the number of functions that fail."""
+    """The text of a program whose exit status is the number of failing functions."""
     lines = [
         f'#include "{prefix}.h"', "", "#include <math.h>", "#include <stdint.h>", "#include <stdio.h>", "",
     ]  # fmt: skip
@@ -34,7 +34,7 @@ def selftest(prefix: str, functions: list[Function], samples: Mapping[str, Seque
 
 
 def _helpers(f: Function) -> dict[str, list[str]]:
-    """What the cases call, by name."""
+    """Helper functions of the cases, by name."""
     real, tolerance = f.dtype.name, f.dtype.number(_TOLERANCE[f.dtype.name])
     return {
         "is_close": [

@@ -1,7 +1,7 @@
-"""The walk over the statements of a program that all printers share, and what languages with lines share.
+"""Shared by all printers: the walk over statements, and what line-based languages have in common.
 
-`Walk` says which method prints which statement. `Printer` prints lines with indented bodies; a language
-like C, or one still to come, says how it spells things and overrides nothing else.
+`Walk` dispatches statements to methods. `Printer` prints lines with indented bodies; a C-like or future
+language defines its spelling and overrides nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kinetree.ops import PRIMITIVES, Expr, Primitive
 
 
 class Walk(ABC):
-    """Prints statements one after the other, each by the method for its kind."""
+    """Prints statements in order, each by the method for its kind."""
 
     def statements(self, statements: Sequence[Statement]) -> None:
         """Print some statements in their order."""
@@ -71,19 +71,19 @@ _METHODS = {
 
 
 class Printer(Walk):
-    """Lines of text. Values are called t1, t2 ... by their numbers, arrays as `names` says."""
+    """Lines of text. Values are named t1, t2 ... by number, arrays as `names` says."""
 
     end: ClassVar[str] = ""  # of a statement
     close: ClassVar[str] = ""  # of a body
     truths: ClassVar[tuple[str, str]] = ("0", "1")
-    empty: ClassVar[str] = ""  # a statement that does nothing, where a body must have one
+    empty: ClassVar[str] = ""  # an empty statement, where a body needs one
 
     def __init__(self, names: dict[Array, str]):
         self.names = names
         self.lines: list[str] = []
         self.depth = 1
 
-    # -- what a language says
+    # -- defined by a language
 
     @abstractmethod
     def pattern(self, row: Primitive) -> str:
@@ -95,18 +95,18 @@ class Printer(Walk):
 
     @abstractmethod
     def loop_head(self, t: str, start: int, stop: int, step: int) -> str:
-        """The line that begins a loop of `t` over start, start + step ... before stop."""
+        """The line that begins a loop of `t` over start, start + step ... below stop."""
 
     @abstractmethod
     def while_head(self, t: str, initial: str) -> str:
-        """The line or lines that begin a loop of `t`, first `initial`, as long as it is not 0."""
+        """The lines that begin a loop of `t`, starting with `initial`, until it is 0."""
 
     @abstractmethod
     def leaving(self, flag: str) -> str:
-        """The line that ends a loop if a number is at least 1."""
+        """The line that leaves a loop if a number is at least 1."""
 
     def declaration(self, e: Expr) -> str:
-        """What stands before the name of a new value."""
+        """What precedes the name of a new value."""
         return ""
 
     # -- statements
@@ -115,7 +115,7 @@ class Printer(Walk):
         self.lines += ["    " * self.depth + line for line in text.splitlines()]
 
     def body(self, block: Block, *last: str, first: Sequence[str] = ()) -> None:
-        """An indented block, and some lines at its beginning and end."""
+        """An indented block, with extra lines at its beginning and end."""
         start = len(self.lines)
         self.depth += 1
         for text in first:
@@ -156,18 +156,18 @@ class Printer(Walk):
     # -- operands
 
     def fetched(self, array: Array, index: Any) -> str:
-        """What a load gives."""
+        """The text of a load."""
         return self.element(array, index)
 
     @abstractmethod
     def looked_up(self, matrix: Array, row: Any, column: Any) -> str:
-        """What a lookup gives."""
+        """The text of a lookup."""
 
     def element(self, array: Array, index: Any) -> str:
         return self.place(array, self.operand(index))
 
     def place(self, array: Array, index: str) -> str:
-        """Where an element of an array stands."""
+        """The text of an array element."""
         return f"{self.names[array]}[{index}]"
 
     def operand(self, value: Any) -> str:

@@ -1,9 +1,8 @@
 """The Python printer: a program as a Python function, slow and plain, the oracle for all other printers.
 
-The text uses the functions of `kinetree.ops`, so it runs on whatever they know: batches of float64 or
-float32, complex numbers (for complex-step derivatives) and, with arrays of objects, mpmath. Uninitialised
-memory holds NaN and every index is checked, so a program that reads or writes where it must not is found
-out here.
+The text uses the functions of `kinetree.ops`, so it runs on every kind of number they support: batches of
+float64 or float32, complex numbers (for complex-step derivatives) and, with arrays of objects, mpmath.
+Uninitialised memory holds NaN and every index is checked, so invalid reads and writes are detected here.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def _at(index: int, size: int) -> int:
 
 
 def _spoil(inputs: tuple, outputs: tuple, guards: tuple) -> None:
-    """NaN into the outputs of states that are not finite, and 1 into their guards; objects are finite."""
+    """Write NaN to the outputs of non-finite states, and 1 to their guards; objects count as finite."""
     if inputs[0].dtype == object:
         return
     bad = np.any([~np.isfinite(x).all(axis=0) for x in inputs], axis=0)

@@ -1,7 +1,7 @@
 """The grammar of programs, executable: `check(program)` passes or says what is wrong.
 
-It runs between passes, so a pass that breaks a program is caught where it happens and not in a printer,
-or worse, in a number. What it cannot decide (an index that depends on a table) it lets pass.
+It runs between passes, so a pass that breaks a program is caught there, and not in a printer or, worse, in a
+number. What it cannot decide (an index that depends on a table) it lets pass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def check(program: Program) -> Program:
 
 
 def kind_of(value: Any) -> str:
-    """Whether an operand is a "number", an "integer" or a "truth"."""
+    """The kind of an operand: "number", "integer" or "truth"."""
     if type(value) is Expr:
         return PRIMITIVES[value.op].gives
     return "truth" if isinstance(value, bool) else "integer" if isinstance(value, int) else "number"
@@ -55,7 +55,7 @@ class _Checker:
         self.outputs()
 
     def arrays(self) -> None:
-        """Arrays have unique names, the right kind for their place, and data if they are constant."""
+        """Check that arrays have unique names, the right kind, and data if they are constant."""
         p = self.program
         places = (("input", p.inputs), ("output", p.outputs), ("work", p.work), ("table", p.tables))
         self.members: set[Array] = set()
@@ -86,7 +86,7 @@ class _Checker:
             self.fail(f"{array!r} holds {array.data.dtype} values")  # type: ignore[union-attr]
 
     def block(self, block: Block) -> None:
-        """Statements use what has been computed before, in this block or around it."""
+        """Check that statements use only values computed before, in this block or around it."""
         mine: list[Expr] = []
         for statement in block.statements:
             if type(statement) is Expr:
@@ -134,7 +134,7 @@ class _Checker:
                     self.operand(e, value, wanted)
 
     def lookup(self, e: Expr) -> None:
-        """A matrix of the program, and two numbers."""
+        """Check that a lookup has a matrix of the program and two numbers."""
         array, *places = e.args
         if array not in self.members or array.kind != "table" or array.data.ndim != 2 or len(places) != 2:
             self.fail(f"{e!r}: lookup takes a matrix of the program, a row and a column")
@@ -142,7 +142,7 @@ class _Checker:
             self.operand(e, place, "number")
 
     def access(self, where: Any, array: Any, index: Any, kinds: tuple[str, ...]) -> None:
-        """An element of an array of the program, of an allowed kind and not surely outside."""
+        """Check an access: an array of the program, of an allowed kind, and an index that may be valid."""
         if not isinstance(array, Array) or array not in self.members:
             self.fail(f"{where}: {array!r} is not an array of the program")
         if array.kind not in kinds:
@@ -215,7 +215,7 @@ class _Checker:
             self.fail(f"the body of a loop must begin with its {op}")
 
     def outputs(self) -> None:
-        """Every element of an output is written or starts at zero (decided for straight programs only)."""
+        """Check that every output element is written or starts at zero (straight-line programs only)."""
         p = self.program
         for array in p.results:
             if array in self.cleared or not self.is_straight:

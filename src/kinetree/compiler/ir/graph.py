@@ -5,12 +5,12 @@
     y = graph.array("y", "output", 1)
     graph.store(y, 0, x * x + 1.0)
 
-Arrays are the only memory. Inputs, tables (constants) and integer tables are read; outputs are written;
-work arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks; while
-such a block is open, new nodes land in it, and when it is closed its values can no longer be used:
-whatever must survive goes through an array. Control flow depends on integer tables and literals only,
-never on numbers, so that all lanes of a SIMD program take the same path; a loop may end early once further
-turns change nothing in any lane (`Loop.until`).
+Arrays are the only memory. Inputs, tables (constants) and integer tables are read; outputs are written; work
+arrays are written and read. Loops, switches and whiles keep their bodies in nested blocks. New nodes go to
+the open block; once it is closed, its values can no longer be used: whatever must survive goes through an
+array. Control flow depends on integer tables and literals only, never on numbers, so that all lanes of a SIMD
+program take the same path; a loop may end early once further iterations change nothing in any lane
+(`Loop.until`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops import expr as ex
 from kinetree.ops.primitives import INTEGER
 
-LARGEST = 1 << 24  # rows or columns of a matrix: whole numbers below are exact in float32
+LARGEST = 1 << 24  # rows or columns of a matrix: integers below are exact in float32
 READS = ("load", "iload", "lookup")  # operations whose first operand is an array
 
 Index = Any  # a literal int, or an integer Expr
@@ -66,8 +66,8 @@ class Store:
 class Loop:
     """The body runs `count` times with the integer `counter` = start, start + step, ...
 
-    `until`: a work array of one number. The loop may end before a turn in which it is at least 1, and does
-    once it is in all lanes: further turns must not change anything for that state.
+    `until`: a work array of one number. The loop may end before an iteration in which it is at least 1, and
+    ends once it is in all lanes: further iterations must not change anything for that state.
     """
 
     counter: Expr
@@ -79,13 +79,13 @@ class Loop:
 
     @property
     def flag(self) -> Expr:
-        """What is in `until`, as a number to be loaded."""
+        """The content of `until`, as a load."""
         return Expr("load", (self.until, 0), self.counter.graph, self.body, 0)
 
 
 @dataclass(eq=False)
 class Switch:
-    """Exactly one case runs: the one whose number is `selector`."""
+    """Exactly one case runs: the one with index `selector`."""
 
     selector: Expr
     cases: list[Block]
@@ -93,7 +93,7 @@ class Switch:
 
 @dataclass(eq=False)
 class While:
-    """The body runs until the integer `variable` is 0: first `initial`, then each time `successor`; none is
+    """The body runs until the integer `variable` is 0: first `initial`, then `successor` each time; none is
     negative.
     """
 
@@ -105,14 +105,14 @@ class While:
 
 @dataclass(eq=False)
 class Part:
-    """The body runs once. From outside it uses integers only, so it can be printed as a function."""
+    """The body runs once. It uses only integers from outside, so it can be printed as a function."""
 
     body: Block
 
 
 @dataclass(eq=False)
 class Clear:
-    """All elements of an output or work array become 0. Stands at the beginning of a program."""
+    """All elements of an output or work array become 0. At the beginning of a program."""
 
     array: Array
 
@@ -121,8 +121,8 @@ class Clear:
 class Spoil:
     """If a number in `inputs` is not finite, all `outputs` become NaN, and the guard 1. Ends a program.
 
-    So a state that makes no sense gives no sense, also where a result does not depend on the number that is
-    not finite; and it is not reported as singular. `silent`: so does a state that the guard refuses.
+    So an invalid state gives NaN throughout, even in results that do not depend on the non-finite number; and
+    it is not reported as singular. `silent`: a state that the guard refuses gives NaN too.
     """
 
     inputs: tuple[Array, ...]
@@ -136,7 +136,7 @@ Statement = Expr | Store | Loop | Switch | While | Part | Clear | Spoil
 
 @dataclass(eq=False)
 class Block:
-    """A list of statements in the order in which they run."""
+    """A list of statements in execution order."""
 
     parent: Block | None = None
     statements: list[Statement] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Graph:
         self.nearby: dict[Expr, tuple[Any, Any]] = {}  # see `ops.nearby`
         self._shared: defaultdict[str, dict[tuple, Expr]] = defaultdict(dict)  # by operation and operands
         self._count = 0
-        self._matrices: dict[int, tuple[Any, Array]] = {}  # those of lookups, by the object that was given
+        self._matrices: dict[int, tuple[Any, Array]] = {}  # matrices of lookups, by the object that was given
 
     def array(self, name: str, kind: str, size: int, data: np.ndarray | None = None) -> Array:
         """A new array of the program."""
@@ -179,7 +179,7 @@ class Graph:
         shared[args] = result = self.fresh(op, args)
         mirrored = args[::-1] if PRIMITIVES[op].commutative else args
         shared[mirrored] = result
-        if self.block is not self.root:  # which is never closed
+        if self.block is not self.root:  # the root is never closed
             self.block.keys += ((op, args), (op, mirrored))
         return result
 
@@ -202,7 +202,7 @@ class Graph:
         )
 
     def empty(self) -> None:
-        """Let go of everything. What it recorded refers to it, so that it would wait for the collector."""
+        """Drop everything: its records refer to it, and would wait for the garbage collector."""
         self._shared.clear()
         self.nearby.clear()
         blocks = [self.root]
@@ -214,7 +214,7 @@ class Graph:
             block.statements.clear()
 
     def load(self, array: Array, index: Index) -> Expr:
-        """The element of `array` at `index`. Constant and input arrays are shared, work arrays are not."""
+        """The element of `array` at `index`. Loads of constants and inputs are shared, of work arrays not."""
         if array.kind == "itable":
             return self.node("iload", (array, index))
         if array.kind == "work":
@@ -222,7 +222,7 @@ class Graph:
         return self.node("load", (array, index))
 
     def matrix(self, data: Any) -> Array:
-        """A constant matrix for lookups, the same for the same array; or one of a program that is copied."""
+        """A constant matrix for lookups, shared by uses of the same array; or that of a copied program."""
         if isinstance(data, Array):
             return data
         known = self._matrices.get(id(data))
@@ -246,21 +246,21 @@ class Graph:
         self.block.statements.append(Store(array, index, value, accumulate))
 
     def clear(self, array: Array) -> None:
-        """Record that `array` starts at zero: at the beginning of the program, whenever it is said."""
+        """Record that `array` starts at zero: at the beginning of the program, whenever this is called."""
         self.begin(Clear(array))
 
     def begin(self, *statements: Statement) -> None:
-        """Record statements at the beginning of the program, behind what is cleared there."""
+        """Record statements at the beginning of the program, after the clears."""
         recorded = self.root.statements
         place = next((k for k, s in enumerate(recorded) if type(s) is not Clear), len(recorded))
         recorded[place:place] = statements
 
     def spoil(self, inputs: tuple[Array, ...], outputs: tuple[Array, ...], guard: Array | None) -> None:
-        """Record the end of a program: inputs that are not finite spoil all outputs."""
+        """Record the end of a program: non-finite inputs spoil all outputs."""
         self.root.statements.append(Spoil(inputs, outputs, guard))
 
     def guard(self) -> Array | None:
-        """The smallest of all guards as an output of its own; None if nothing is guarded."""
+        """The smallest of all guards, as an output of its own; None if nothing is guarded."""
         if not self.guards:
             return None
         smallest = self.guards[0]
@@ -279,7 +279,7 @@ class Graph:
         return ex.imul(a, b)
 
     def open(self, block: Block) -> Block:
-        """Make `block` a child of the current block, and the place where new statements land."""
+        """Make `block` a child of the current block, and the destination of new statements."""
         block.parent = self.block
         self.block = block
         return block
@@ -312,7 +312,7 @@ class Graph:
 
     @contextmanager
     def case(self, switch: Switch) -> Iterator[Block]:
-        """One more case of a switch that `switch()` made."""
+        """Add a case to a switch made by `switch()`."""
         block = self.open(Block())
         switch.cases.append(block)
         yield block
@@ -326,7 +326,7 @@ class Graph:
 
     @contextmanager
     def part(self) -> Iterator[Block]:
-        """A part: a block that runs once, in its place, and shares only integers with what is around it."""
+        """A part: a block that runs once, in place, and shares only integers with its surroundings."""
         body = Block()
         self.block.statements.append(Part(body))
         self.open(body)

@@ -1,8 +1,8 @@
 """What is known about an integer of a program before it runs: its range and its remainder.
 
-Indices are made of literals, loop counters and tables of integers, so for every access `array[index]` a
-range and a congruence `index = residue (mod modulus)` follow. The range finds accesses that must be
-wrong, and the congruence tells the components of a field apart (index = stride * node + component).
+Indices consist of literals, loop counters and tables of integers, so for every access `array[index]` a range
+and a congruence `index = residue (mod modulus)` follow. The range detects accesses that must be wrong, and
+the congruence distinguishes the components of a field (index = stride * node + component).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     residue: int
 
     def may_equal(self, other: Facts) -> bool:
-        """False if no integer can have both."""
+        """False if no integer can satisfy both."""
         common = gcd(self.modulus, other.modulus)
         apart = self.residue - other.residue
         return (apart % common == 0 if common else apart == 0) and (
@@ -63,7 +63,7 @@ def _product(a: Facts, b: Facts) -> Facts:
 
 
 class Indices:
-    """The facts of every integer of a program, found when asked for."""
+    """The facts of every integer of a program, computed on demand."""
 
     def __init__(self, program: Program):
         self._program = program
@@ -102,10 +102,10 @@ class Indices:
             modulus = abs(origin.step) if origin.count > 1 else 0
             return _facts(min(origin.start, last), max(origin.start, last), modulus, origin.start)
         if isinstance(origin, While):
-            self._known[e] = ANYTHING  # while its successor is looked at
+            self._known[e] = ANYTHING  # while its successor is examined
             result = _either(self.facts(origin.initial), self.facts(origin.successor))
             if result.highest == 0:
-                return exactly(1)  # it never runs, and whatever is said of it holds
+                return exactly(1)  # it never runs, so any statement about it holds
             return result._replace(lowest=1) if result.lowest == 0 else result
         return ANYTHING
 

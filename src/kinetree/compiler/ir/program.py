@@ -1,8 +1,8 @@
 """A program: what a trace recorded, ready to be checked, transformed and printed.
 
-A `Program` knows no robots: it has input and output arrays of numbers, work arrays, constant tables, and
-one block of statements (`compiler/ir/graph.py`). It computes one state; running it over a batch, in lanes and
-threads, is the printer's and the run time's concern.
+A `Program` knows nothing of robots: it has input and output arrays of numbers, work arrays, constant tables,
+and one block of statements (`compiler/ir/graph.py`). It computes one state; running it over a batch, in lanes
+and threads, is up to the printer and the runtime.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kinetree.ops import PRIMITIVES, Expr
 
 @dataclass(frozen=True)
 class Program:
-    """Inputs, outputs, work arrays and tables, and the statements that lead from one to the other.
+    """Inputs, outputs, work arrays and tables, and the statements that compute one from the other.
 
     `inputs` and `outputs` are in the order of the caller's arguments. Arrays whose elements are not all
     written are cleared at the beginning (`Clear`). `guard` (if not None) is an output of size 1 that is not
@@ -53,7 +53,7 @@ class Program:
         return self.outputs if self.guard is None else (*self.outputs, self.guard)
 
     def places(self, array: Array) -> list[int]:
-        """Which elements of an output can be other than zero: those that are written, in order."""
+        """The elements of an output that can be non-zero: those that are written, in order."""
         found: set[int] = set()
         for s in walk(self.body):
             if isinstance(s, Store) and s.array is array:
@@ -65,16 +65,16 @@ class Program:
 
     @property
     def spoil(self) -> Spoil | None:
-        """What happens to states that are not finite: the last statement, None if they are not looked for."""
+        """The rule for states that are not finite: the last statement, or None if there is no such check."""
         last = self.body.statements[-1] if self.body.statements else None
         return last if isinstance(last, Spoil) else None
 
     @property
     def ops(self) -> dict[str, int]:
-        """How often each kind of operation stands in the text (loop bodies once).
+        """How often each kind of operation occurs in the text (loop bodies once).
 
-        `flops` is add + mul + div + sqrt; `sincos` counts arguments, whether of sin, cos or both, and those
-        that are inputs once for all parts.
+        `flops` is add + mul + div + sqrt; `sincos` counts arguments, whether of sin, cos or both; those that
+        are inputs count once for all parts.
         """
         counts: Counter[str] = Counter()
         arguments = set()
@@ -93,7 +93,7 @@ class Program:
 
 
 def walk(block: Block) -> Iterator[Statement]:
-    """Every statement of a block and of the blocks inside it, in the order of the text."""
+    """Every statement of a block and the blocks inside it, in the order of the text."""
     for statement in block.statements:
         yield statement
         if isinstance(statement, (Loop, While, Part)):
@@ -104,7 +104,7 @@ def walk(block: Block) -> Iterator[Statement]:
 
 
 def captured(part: Part) -> tuple[Expr, ...]:
-    """The integers from outside that a part uses, in the order of their numbers."""
+    """The outside integers that a part uses, in the order of their numbers."""
     inside: set[Expr] = set()
     used: set[Expr] = set()
     for statement in walk(part.body):
@@ -115,7 +115,7 @@ def captured(part: Part) -> tuple[Expr, ...]:
 
 
 def operands(statement: Statement) -> tuple:
-    """Everything that a statement itself reads: expressions, literals and, in loads, the array."""
+    """Everything that a statement itself reads: expressions, literals and, for loads, the array."""
     if isinstance(statement, Expr):
         return statement.args
     if isinstance(statement, Store):

@@ -1,8 +1,8 @@
-"""Copying a program into a new graph, statement by statement: what every pass is made of.
+"""Copying a program into a new graph, statement by statement: the basis of every pass.
 
-A pass is a `Rebuild` that overrides what it changes: `expr` gives the new value of an expression (a
-number or another expression), `store` records a store, `keep` drops statements. The old and the new
-program share arrays.
+A pass is a `Rebuild` that overrides what it changes: `expr` returns the new value of an expression (a number
+or another expression), `store` records a store, `keep` drops statements. The old and the new program share
+arrays.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class Rebuild:
         return self.finish()
 
     def finish(self, **changes: Any) -> Program:
-        """The program around what has been recorded so far."""
+        """The program with everything recorded so far."""
         return replace(self.program, body=self.graph.root, graph=self.graph, **changes)
 
     def new(self, value: Any) -> Any:
-        """What an operand of the old program has become."""
+        """The new value of an operand of the old program."""
         return self.values[value] if type(value) is Expr else value
 
     def place(self, array: Array) -> Array:
-        """What an array of the old program has become."""
+        """The new array for an array of the old program."""
         return array
 
     def keep(self, statement: Statement) -> bool:
-        """False for a statement that the new program does not have."""
+        """False for a statement to drop."""
         return True
 
     def expr(self, old: Expr, args: tuple) -> Any:
@@ -73,15 +73,15 @@ class Rebuild:
         self.graph.clear(old.array)
 
     def spoil(self, old: Spoil) -> None:
-        """Record what inputs that are not finite do."""
+        """Record the rule for non-finite inputs."""
         self.graph.spoil(old.inputs, old.outputs, old.guard)
 
     def block(self, block: Block) -> None:
-        """Copy a block to where the graph stands."""
+        """Copy a block into the open block of the graph."""
         self.copy(block.statements)
 
     def copy(self, statements: list[Statement]) -> None:
-        """Copy some statements to where the graph stands."""
+        """Copy some statements into the open block of the graph."""
         values = self.values
         for statement in statements:
             if not self.keep(statement):
@@ -100,7 +100,7 @@ class Rebuild:
                 self.control(statement)
 
     def nested(self, block: Block) -> None:
-        """Copy a block inside a loop, switch, while or part, which the graph has just opened."""
+        """Copy a block inside a loop, switch, while or part that the graph has just opened."""
         self.block(block)
 
     def control(self, statement: Statement) -> None:
@@ -127,7 +127,7 @@ class Rebuild:
 
 
 class Folding(Rebuild):
-    """A pass that writes every operation again, so that whatever is known by now folds."""
+    """A pass that re-evaluates every operation, so that known values fold."""
 
     def expr(self, old: Expr, args: tuple) -> Any:
         fold = PRIMITIVES[old.op].fold

@@ -1,6 +1,6 @@
-"""Dead code elimination: whatever no output needs is dropped, stores to work arrays included.
+"""Dead code elimination: drops everything that no output needs, including stores to work arrays.
 
-A store to a work array lives if a living load can touch the same element, which is decided by what is
+A store to a work array is live if a live load may access the same element, which is decided from what is
 known about the two indices (`indices.py`). So a field of six components of which two are read costs two
 stores.
 """
@@ -38,7 +38,7 @@ def eliminate_dead_code(program: Program) -> Program:
 
 
 def drop_dead_code(program: Program) -> Program:
-    """The same for a program that nobody else uses, which is changed."""
+    """The same in place, for a program that nobody else uses."""
     used: set[Array] = set()
     _drop(program.body, _Liveness(program).alive, used, count(1))
     program.graph.arrays = [a for a in program.graph.arrays if a.kind in ("input", "output") or a in used]
@@ -47,7 +47,7 @@ def drop_dead_code(program: Program) -> Program:
 
 
 def _drop(block: Block, alive: set[Any], used: set[Array], numbers: Iterator[int]) -> None:
-    """Keep the statements that are alive, numbered anew, and note which arrays they use."""
+    """Keep the live statements, renumbered, and note which arrays they use."""
     kept = block.statements = [s for s in block.statements if s in alive or _belongs(s)]
     for statement in kept:
         if type(statement) is Expr:
@@ -64,12 +64,12 @@ def _drop(block: Block, alive: set[Any], used: set[Array], numbers: Iterator[int
 
 
 def _belongs(statement: Statement) -> bool:
-    """True for what a loop begins with."""
+    """True for statements that introduce a loop."""
     return type(statement) is Expr and statement.op in ("counter", "variable")
 
 
 class _Liveness:
-    """Finds the statements that live, starting from the stores to outputs."""
+    """Finds the live statements, starting from the stores to outputs."""
 
     def __init__(self, program: Program):
         self.alive: set[Any] = set()

@@ -1,8 +1,9 @@
-"""The way back past loops: numbers that a loop found change as an equation says, not as the loop went.
+"""Reverse-mode derivatives around loops: values found by a loop are differentiated through an equation.
 
-A program with a loop has no adjoint as it stands: in reverse it would need all that the loop forgets. But
-where everything that a loop leaves is used as `implied(value, rule)`, derivatives lead through the rule
-alone. Then the program falls into two: one that gives what loops leave, and a straight one that takes it.
+A program with a loop has no direct adjoint: in reverse it would need all intermediate values of the loop. But
+if all values that a loop leaves are used as `implied(value, rule)`, derivatives pass through the rule alone.
+The program is then split in two: one that computes what the loops leave, and a straight-line one that takes
+it as an input.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ FOUND = "found"
 
 class Backward(NamedTuple):
     """`first`: inputs -> outputs, found. `adjoint`: inputs, found, b_<output> -> outputs, b_<input>, b_found,
-    of which the last is zero."""
+    of which the last is zero.
+    """
 
     first: Program
     adjoint: Program
 
 
 def backward(program: Program, wrt: Sequence[str]) -> Backward | None:
-    """The adjoint of a program with loops; None if derivatives lead through a loop."""
+    """The adjoint of a program with loops; None if derivatives pass through a loop."""
     left = _left(program)
     size = sum(array.size for arrays in left.values() for array in arrays)
     if not size or any(array in program.outputs for arrays in left.values() for array in arrays):
@@ -44,7 +46,7 @@ def backward(program: Program, wrt: Sequence[str]) -> Backward | None:
     return None if adjoint.places(adjoint.outputs[-1]) else Backward(first, adjoint)
 
 
-Left = dict[Statement, list[Array]]  # of each loop, what it writes that is read after it, or an output
+Left = dict[Statement, list[Array]]  # of each loop, the arrays it writes that are read later or are outputs
 
 
 def _left(program: Program) -> Left:
@@ -60,7 +62,7 @@ def _left(program: Program) -> Left:
 
 
 class _Split(Folding):
-    """A copy that does something about what each loop leaves."""
+    """A copy that handles the values that each loop leaves."""
 
     def __init__(self, program: Program, left: Left, found: Array):
         super().__init__(program)
@@ -85,7 +87,7 @@ class _Split(Folding):
 
 
 class _Keeping(_Split):
-    """Gives what loops leave."""
+    """Returns the values that loops leave."""
 
     def pass_on(self, array: Array, k: int, place: int) -> None:
         self.graph.store(self.found, place, self.graph.load(array, k))
@@ -95,10 +97,10 @@ class _Keeping(_Split):
 
 
 class _Past(_Split):
-    """Takes what loops leave, and leaves out the loops."""
+    """Takes the values that loops leave, and omits the loops."""
 
     def copied(self, statement: Statement) -> None:
-        """Nothing."""
+        """Omit the loop."""
 
     def pass_on(self, array: Array, k: int, place: int) -> None:
         self.graph.store(array, k, self.graph.load(self.found, place))

@@ -7,10 +7,10 @@
 All of them fold as they go, so derivatives that are zero or one cost nothing. Where a minimum, a maximum
 or a choice switches, the derivative is that of the branch taken.
 
-The numbers of an input need not be free: a quaternion moves on a sphere. `Increments` says how such an input
-changes with coordinates that are free, and derivatives are then along these.
+The numbers of an input need not be independent: a quaternion moves on a sphere. `Increments` says how such an
+input changes with independent coordinates, and derivatives are then along these.
 
-Differentiate what a trace recorded, before `optimize` makes it ready for a printer.
+Differentiate what a trace recorded, before `optimize` prepares it for a printer.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from kinetree.ops import expr as ex
 
 
 class Increments(NamedTuple):
-    """Free coordinates of the changes of an input: x + E(x) e, where e has `size` elements.
+    """Independent coordinates of the changes of an input: x + E(x) e, where e has `size` elements.
 
     `rows(x)` gives the rows of the matrix E for the elements x of the input (expressions): for each of them
-    the entries that are not zero, by column.
+    the non-zero entries, by column.
     """
 
     size: int
@@ -90,7 +90,7 @@ def jacobian(
     increments: Changes | None = None,
     keep: bool = False,
 ) -> Program:
-    """The program whose outputs `d_<of>_d_<wrt>` are the matrices of derivatives, row by row; straight only.
+    """The program whose outputs `d_<of>_d_<wrt>` are derivative matrices, by rows; straight only.
 
     Args:
         of: name or names of outputs; the matrices of the first one come first.
@@ -131,7 +131,7 @@ def _named(program: Program, arrays: tuple[Array, ...], names: Names | None) -> 
 
 
 def _straight(program: Program) -> Program:
-    """The simplified program, in which no number goes through a work array any more."""
+    """The simplified program, in which no number goes through a work array."""
     if not program.is_straight:
         raise CompileError(
             f"{program.name}: a program with loops can only be differentiated by jvp(); trace it unrolled"
@@ -196,7 +196,7 @@ def _is_active(tangent: Any) -> bool:
 
 
 class _Derived(Folding):
-    """A copy to which derivatives along some inputs are added."""
+    """A copy with added derivatives along some inputs."""
 
     def __init__(self, program: Program, wrt: tuple[Array, ...], increments: Changes):
         super().__init__(program)
@@ -217,11 +217,11 @@ class _Derived(Folding):
             self.rows[x] = rows
 
     def spoil(self, old: Spoil) -> None:
-        """Left out: a rule about all inputs and outputs, which are others now."""
+        """Omitted: the rule covers all inputs and outputs, which change here."""
 
 
 class _Forward(_Derived):
-    """One direction. Arrays whose numbers depend on the chosen inputs have twins that hold the tangents."""
+    """One direction. Arrays that depend on the chosen inputs have twins that hold the tangents."""
 
     def __init__(self, program: Program, wrt: tuple[Array, ...], increments: Changes):
         super().__init__(program, wrt, increments)
@@ -241,7 +241,7 @@ class _Forward(_Derived):
     def run(self) -> Program:
         graph, p, twins = self.graph, self.program, self._twins
         for x, given in self._given.items():
-            if twins[x] is not given:  # the tangent of the elements, from that of the free coordinates
+            if twins[x] is not given:  # the tangent of the elements, from that of the independent coordinates
                 for k, row in enumerate(self.rows[x]):
                     total: Any = 0.0
                     for column, value in row.items():
@@ -285,7 +285,7 @@ class _Forward(_Derived):
 
 
 def _active(program: Program, arrays: set[Array]) -> set[Array]:
-    """The arrays whose numbers may depend on the numbers in `arrays`, and these."""
+    """The arrays whose numbers may depend on those in `arrays`, including these."""
     statements = list(walk(program.body))
     values: set[Any] = set()
     while True:
@@ -304,7 +304,7 @@ Place = tuple[Array, int]  # an element of an array, or a coordinate of its chan
 
 
 class _Copy(_Derived):
-    """A copy of a straight program that knows which values end up where, for sweeps backwards over it."""
+    """A copy of a straight program that records which values end up where, for reverse sweeps over it."""
 
     def __init__(self, program: Program, wrt: tuple[Array, ...], increments: Changes):
         super().__init__(program, wrt, increments)
@@ -318,7 +318,7 @@ class _Copy(_Derived):
         self.note(old, index, value)
 
     def note(self, old: Store, index: int, value: Any) -> None:
-        """Remember a term of an output element."""
+        """Record a term of an output element."""
         terms = self.results.setdefault((old.array, index), [])
         if not old.accumulate:
             terms.clear()

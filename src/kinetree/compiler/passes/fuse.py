@@ -1,9 +1,9 @@
-"""Choosing the fused multiply-adds: which product goes into which sum.
+"""Selection of fused multiply-adds: which product goes into which sum.
 
 A product that is used exactly once, by a sum or a difference, becomes part of it: a b + c, a b - c, c - a b
-or -a b - c with one rounding. Of two such products in one sum the one computed later goes in. A sum of sums
-is written as one chain, a b + (c d + e), where that takes fewer operations, if its parts stand close together
-and nobody else needs them. The choice is made here and nowhere else, so a result does not depend on how a
+or -a b - c with one rounding. Of two such products in one sum the one computed later is fused. A sum of sums
+is written as one chain, a b + (c d + e), if that takes fewer operations, its parts are close together and
+nothing else needs them. The choice is made here and nowhere else, so a result does not depend on how a
 program is split, on the number of lanes, or on compiler settings.
 """
 
@@ -18,7 +18,7 @@ from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.ops import Expr
 
-CLOSE = 15  # statements from a part of a sum to the sum: more, and what it is made of would have to wait
+CLOSE = 15  # statements from a part of a sum to the sum; beyond that its operands would stay live too long
 LONGEST = 8  # terms of a chain
 SIGNS = {"add": (True, True), "sub": (True, False), "neg": (False,)}
 
@@ -31,7 +31,7 @@ def fuse(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class _Term:
-    """Something that is added, or subtracted: a product of two factors, or a number."""
+    """A term of a sum, added or subtracted: a product of two factors, or a number."""
 
     value: Any
     positive: bool
@@ -44,8 +44,8 @@ class _Term:
 class _Choice:
     """What becomes of sums.
 
-    products: the product that a sum takes in. chains: the terms of the sums that are written as chains; the
-    sums inside them are gone.
+    products: the product fused into a sum. chains: the terms of the sums that are written as chains; the sums
+    inside them disappear.
     """
 
     def __init__(self, program: Program):
@@ -83,7 +83,7 @@ class _Choice:
         self._cost[e] = cost
 
     def _parts(self, e: Expr, inside: list[Expr]) -> list[_Term]:
-        """What a sum adds up, if the sums inside it are not made."""
+        """The terms of a sum with the sums inside it expanded."""
         terms: list[_Term] = []
         for a, positive in zip(e.args, SIGNS[e.op], strict=True):
             if a in inside:
@@ -96,7 +96,7 @@ class _Choice:
         return type(a) is Expr and a.op == "mul" and self._uses[a] == 1
 
     def _is_inside(self, a: Any, e: Expr) -> bool:
-        """True for a sum that serves this one alone and stands close to it."""
+        """True for a sum that is used only by this one and is close to it."""
         if type(a) is not Expr or a.op not in SIGNS or self._uses[a] != 1:
             return False
         (block, k), (there, n) = self._place[e], self._place[a]
@@ -104,7 +104,7 @@ class _Choice:
 
 
 def _chain(terms: list[_Term]) -> list[_Term] | None:
-    """The terms in an order in which each operation takes one more; None if there is none."""
+    """The terms in an order in which each operation adds one more; None if there is none."""
     terms = sorted(terms, key=_when)
     others = [t for t in terms if not t.is_product]
     products = [t for t in terms if t.is_product]
@@ -122,13 +122,13 @@ def _chain(terms: list[_Term]) -> list[_Term] | None:
 
 
 def _when(term: _Term) -> int:
-    """What is known later stands later in the text."""
+    """The position in the text: later values come later."""
     numbers = term.value.args if term.is_product else (term.value,)
     return max((a.number for a in numbers if type(a) is Expr), default=-1)
 
 
 class _Fuse(Rebuild):
-    """Keeps back products as pairs of factors, and sums inside chains; the sums that take them are fused."""
+    """Holds back products as pairs of factors, and sums inside chains; the sums that use them are fused."""
 
     def __init__(self, program: Program, products: dict[Expr, Expr], chains: dict[Expr, list[_Term]]):
         super().__init__(program)
@@ -164,7 +164,7 @@ class _Fuse(Rebuild):
             total, rest = node("fms", (*total, self.new(rest[0].value))), rest[1:]
         elif first.is_product:
             total = node("mul", total)
-        if not first.positive:  # so is the second one, a product
+        if not first.positive:  # then so is the second one, a product
             total, rest = node("fnms", (*self.new(rest[0].value), total)), rest[1:]
         for term in rest:
             value = self.new(term.value)

@@ -1,7 +1,7 @@
-"""Interleaving: the work arrays that hold one number for each node become one array of records.
+"""Interleaving: work arrays that hold one number per node become one array of records.
 
-A trace keeps every number of a field in an array of its own, so that dead ones disappear as a whole. What is
-left is read and written node by node: together in memory, it takes one stream instead of dozens.
+A trace keeps every number of a field in an array of its own, so that dead ones disappear as a whole. The rest
+is read and written node by node: interleaved in memory, it takes one stream instead of dozens.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Work arrays that hold one number everywhere: their loads become that number.
+"""Work arrays that hold the same number everywhere: their loads become that number.
 
-A looped trace keeps a field in memory although it may be zero for every kind of node, which no case can
+A looped trace keeps a field in memory even if it is zero for every kind of node, which no single case can
 know. What follows from the number folds, and may make other arrays constant in turn.
 """
 
@@ -36,7 +36,7 @@ def _constants(program: Program) -> dict[Array, float]:
 
 
 class _Without(Folding):
-    """The copy that knows the numbers of constant arrays, and folds what follows from them."""
+    """The copy that knows the numbers of constant arrays, and folds with them."""
 
     def __init__(self, program: Program, constants: dict[Array, float]):
         super().__init__(program)

@@ -1,7 +1,8 @@
-"""Numbers that wait elsewhere: for straight programs that keep more than registers hold.
+"""Explicit spilling, for straight-line programs that keep more values than there are registers.
 
-Where more than `most` numbers are alive, the one that is needed last is put aside, and fetched before it is
-needed again. Inputs and what strands exchange have a place already; others are given one of `slots`.
+Where more than `most` values are live, the one whose next use is farthest away is put aside, and fetched
+before it is needed again. Inputs and values exchanged between strands have a place already; others get one
+of `slots`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Place = int | tuple[Array, int]  # a slot, or an element of an input
 
 @dataclass(frozen=True, eq=False)
 class Put:
-    """A number is put aside: to a slot, or to where an input stood."""
+    """Put a value aside: in a slot, or in the place of an input."""
 
     value: Expr
     slot: Place
@@ -28,13 +29,13 @@ class Put:
 
 @dataclass(frozen=True, eq=False)
 class Fetch:
-    """A number is needed again; `slot` is None if it has a place of its own."""
+    """Fetch a value again; `slot` is None if it has a place of its own."""
 
     value: Expr
     slot: Place | None
 
 
-Step = tuple[int, Statement | Put | Fetch]  # before or at which statement, and what is done
+Step = tuple[int, Statement | Put | Fetch]  # at which statement, and what is done
 NEVER = 1 << 60
 
 
@@ -46,10 +47,10 @@ def parked(
     virtual: set[Expr],
     windows: dict[tuple[Array, int], tuple[int, int]],
 ) -> tuple[list[Step], int]:
-    """The statements with what is put aside and fetched, and how many slots that takes.
+    """The statements with puts and fetches inserted, and how many slots they take.
 
-    `placed` are numbers that stand elsewhere anyway, from when they are computed to the end; `virtual` ones
-    are not numbers that are kept. `windows` says from when to when elements of inputs are not needed.
+    `placed` values are stored elsewhere anyway, from their computation to the end; `virtual` ones are not
+    kept at all. `windows` says when elements of inputs are not needed.
     """
     return _Parking(body, most, slots, placed, virtual, windows).run()
 
@@ -57,9 +58,9 @@ def parked(
 def windows(
     body: Sequence[Statement], inputs: Sequence[Array], overwritten: dict[Array, Array]
 ) -> dict[tuple[Array, int], tuple[int, int]]:
-    """From when to when other numbers can stand where elements of inputs stood.
+    """When the places of input elements are free for other values.
 
-    `overwritten` says which result stands where an input stood.
+    `overwritten` says which result is stored in the place of which input.
     """
     last = {(array, k): 0 for array in inputs for k in range(array.size)}
     stored: dict[tuple[Array, int], int] = {}
@@ -93,8 +94,8 @@ class _Parking:
         self.slot: dict[Expr, Place] = {}
         self.free: list[Place] = list(windows)
         self.count = 0
-        self.version: dict[Expr, int] = {}  # when a number was computed or fetched
-        self.known: dict[Expr, tuple[int, ...]] = {}  # the versions that a number was computed from
+        self.version: dict[Expr, int] = {}  # when a value was computed or fetched
+        self.known: dict[Expr, tuple[int, ...]] = {}  # the versions that a value was computed from
         self.order: list[Step] = []
 
     def run(self) -> tuple[list[Step], int]:
@@ -124,7 +125,7 @@ class _Parking:
         return self.order, self.count
 
     def _make_new(self, s: Expr, given: list[Expr]) -> None:
-        """What is computed again from numbers that have not been fetched since would not be: fetch one."""
+        """Fetch an operand before recomputing a value, or the compiler would reuse the old one."""
         if self.known.get(s) == tuple(self.version.get(a, -1) for a in given):
             again = sorted((a for a in given if self._has_place(a) or a in self.slot), key=self._has_place)
             self.held -= set(again[-1:])
@@ -133,7 +134,7 @@ class _Parking:
         return is_input(a) or a in self.placed
 
     def _next(self, a: Expr, k: int) -> int:
-        """When a number is used next; never if it is computed again before."""
+        """The next use of a value; never if it is recomputed before that."""
         uses = self.uses.get(a, ())
         at = bisect_right(uses, k)
         if at == len(uses):
@@ -147,7 +148,7 @@ class _Parking:
             self.free.append(self.slot.pop(a))
 
     def _evict(self, k: int) -> None:
-        """Put aside what is needed last."""
+        """Put aside the values whose next use is farthest away."""
         if len(self.held) <= self.most:
             return
         for a in sorted(self.held, key=lambda a: -self._next(a, k)):
@@ -156,7 +157,7 @@ class _Parking:
                 return
 
     def _aside(self, a: Expr, k: int) -> None:
-        """Put a number aside, if there is a place for it."""
+        """Put a value aside, if there is a place for it."""
         if not self._has_place(a) and a not in self.slot:
             place = None if PRIMITIVES[a.op].gives == TRUTH else self._place(k, self._last(a, k))
             if place is None:
@@ -180,7 +181,7 @@ class _Parking:
         return best
 
     def _last(self, a: Expr, k: int) -> int:
-        """When a number is used last before it is computed again."""
+        """The last use of a value before it is recomputed."""
         made = self.made.get(a, [])
         again = bisect_right(made, k)
         uses = self.uses[a]

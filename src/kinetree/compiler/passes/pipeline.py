@@ -1,6 +1,6 @@
-"""The passes in their order: from what a trace recorded to what a printer prints.
+"""The passes in order: from what a trace recorded to what a printer prints.
 
-The order of a trace, body by body, is a good one for registers, and `postpone` changes little of it: a greedy
+The order of a trace, body by body, is good for registers, and `postpone` changes little of it: a greedy
 list scheduler saved no more.
 """
 
@@ -39,11 +39,10 @@ PASSES: tuple[Callable[[Program], Program], ...] = (
 
 
 def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
-    """An equal program for a printer, by all passes; what they are given and what they make is checked.
+    """An equivalent program for a printer, after all passes; their inputs and outputs are checked.
 
-    Long blocks are cut at `part_size` statements; 0: not at all, and sines stay where they are, for a machine
-    with many registers. What was a promise about the result becomes part of the program: inputs that are not
-    finite spoil it.
+    Long blocks are split at `part_size` statements. 0: not at all, and sines stay in place, for a machine
+    with many registers. The rule that non-finite inputs spoil the result becomes part of the program.
     """
     with without_garbage_collection():
         check(program)
@@ -59,12 +58,12 @@ def optimize(program: Program, part_size: int = PART_SIZE) -> Program:
         return check(program)
 
 
-_pauses: set[object] = set()  # those that are not over, and that the collector ran before
+_pauses: set[object] = set()  # active pauses that disabled a running collector
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Expressions are many and all alive: looking for dead ones among them takes a third of the time."""
+    """Disable garbage collection: searching many expressions, all live, takes a third of the time."""
     if not gc.isenabled():
         yield
         return
@@ -79,7 +78,7 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 def _start_again() -> None:
-    """A process that was forked while another thread compiled has the pause, but not the thread."""
+    """After a fork while another thread compiled, the child has the pause but not the thread."""
     if _pauses:
         gc.enable()
         _pauses.clear()

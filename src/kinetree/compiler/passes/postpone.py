@@ -1,8 +1,8 @@
-"""Computing numbers where they are needed first: until then they would occupy registers.
+"""Postponement: values are computed where they are first needed, so that they do not occupy registers before.
 
-A trace computes a body's quantities when it comes to the body, and some of them are needed only on the way
-back. Here an operation moves to its first use if at most one of its operands would have to be kept longer for
-that: then no more numbers wait than before. Results do not change, since nothing but the order does.
+A trace computes a body's quantities when it reaches the body, and some of them are needed only on the way
+back. Here an operation moves to its first use if that extends the life of at most one of its operands: then
+no more values are live than before. Results do not change, since only the order does.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.ops import PRIMITIVES, Expr
 
-SHORTEST = 30  # statements in a row; with fewer, all fit into registers
+SHORTEST = 30  # statements in a row; with fewer, all values fit into registers
 ARITHMETIC = frozenset(name for name, p in PRIMITIVES.items() if p.cost and name not in ("sin", "cos"))
 
 
 def postpone(program: Program) -> Program:
-    """The same program, with operations as late as that costs nothing."""
+    """The same program, with operations as late as possible at no cost."""
     return _Postpone(program).run()
 
 
@@ -44,7 +44,7 @@ class _Postpone(Rebuild):
 
 
 def _ordered(row: list[Statement], uses: Counter[Expr]) -> list[Statement]:
-    """The statements in their new order: each, from the last one on, goes to the first that needs it."""
+    """The statements in their new order: from the last one on, each moves to the first that needs it."""
     end = float(len(row))
     inside = Counter(a for s in row for a in operands(s) if type(a) is Expr)
     first = {a: end for a in inside}

@@ -1,7 +1,7 @@
-"""Computing numbers again instead of keeping them: for straight programs that keep more than registers hold.
+"""Rematerialisation, for straight-line programs that keep more values than there are registers.
 
-Where most numbers are alive, some of those that are needed much later follow from others by a few operations:
-velocities, say, from the positions and velocities of the joints. They are left behind and computed again
+Where most values are live, some that are needed much later follow from others by a few operations:
+velocities, for example, from the positions and velocities of the joints. They are dropped and recomputed
 before they are needed, in the same order: a list of statements then has some of its expressions twice, and
 what follows the second uses the second. The bits stay the same.
 """
@@ -19,17 +19,17 @@ ROUNDS = 4
 
 
 def numbers(s: Statement) -> list[Expr]:
-    """The numbers that a statement reads."""
+    """The values that a statement reads."""
     return [a for a in operands(s) if type(a) is Expr]
 
 
 def is_input(e: Expr) -> bool:
-    """Inputs are at hand all the time."""
+    """True for inputs, which are always available."""
     return e.op == "load" and e.args[0].kind in ("input", "table")
 
 
 def alive(body: Sequence[Statement]) -> list[int]:
-    """How many numbers are alive after each statement, of those that are computed here."""
+    """How many of the values computed here are live after each statement."""
     here = {s for s in body if isinstance(s, Expr) and not is_input(s)}
     counts = [0] * len(body)
     live: set[Expr] = set()
@@ -43,9 +43,9 @@ def alive(body: Sequence[Statement]) -> list[int]:
 
 
 def recomputed(body: list[Statement], most: int, price: float) -> list[Statement]:
-    """The statements, with some of them twice, so that fewer numbers are alive where that exceeds `most`.
+    """The statements, some of them repeated, so that fewer values are live where there are more than `most`.
 
-    `price`: operations that a number may cost which need not be kept.
+    `price`: the most operations for recomputing a value.
     """
     for _ in range(ROUNDS):
         counts = alive(body)
@@ -60,7 +60,7 @@ def recomputed(body: list[Statement], most: int, price: float) -> list[Statement
 
 
 def _without(body: list[Statement], peak: int, price: float) -> list[Statement]:
-    """The statements where some numbers that are alive after `peak` are computed again behind it."""
+    """The statements, with some values that are live after `peak` recomputed behind it."""
     place = {s: k for k, s in enumerate(body[: peak + 1]) if isinstance(s, Expr)}
     later = {s for s in body[peak + 1 :] if isinstance(s, Expr)}
     used: set[Expr] = set()
@@ -84,7 +84,7 @@ def _without(body: list[Statement], peak: int, price: float) -> list[Statement]:
 
 
 def _cone(e: Expr, kept: set[Expr], again: set[Expr], place: dict[Expr, int], most: int) -> set[Expr] | None:
-    """What must be computed again for a number, besides what is; None if that is dear, or too much."""
+    """What else must be recomputed for a value; None if that is too expensive or too much."""
     found: set[Expr] = set()
     waiting = [e]
     while waiting:
@@ -99,7 +99,7 @@ def _cone(e: Expr, kept: set[Expr], again: set[Expr], place: dict[Expr, int], mo
 
 
 def _needed(s: Statement, again: set[Expr], done: set[Expr]) -> set[Expr]:
-    """What is to be computed again before a statement."""
+    """What to recompute before a statement."""
     found: set[Expr] = set()
     waiting = [a for a in numbers(s) if a in again and a not in done]
     while waiting:

@@ -1,4 +1,4 @@
-"""Numbers that an equation implies are what was found: the equation was there to be differentiated."""
+"""Implied values become the values found: the equation was needed for differentiation only."""
 
 from __future__ import annotations
 

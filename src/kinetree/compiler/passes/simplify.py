@@ -1,7 +1,7 @@
-"""Simplification: operations fold again, and a load takes the value that was last stored, if that is known.
+"""Simplification: operations fold again, and a load takes the value last stored, if it is known.
 
-Tracing folds as it goes, so this finds something only in programs that passes have made, and where an
-algorithm reads from a work array what it has just written there.
+Tracing folds as it goes, so this applies only to programs made by passes, and where an algorithm reads from a
+work array what it has just written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kinetree.compiler.passes.dce import drop_dead_code
 from kinetree.ops import Expr
 from kinetree.ops import expr as ex
 
-_simple: weakref.WeakSet[Block] = weakref.WeakSet()  # the bodies of programs that are as simple as can be
+_simple: weakref.WeakSet[Block] = weakref.WeakSet()  # bodies of programs that are fully simplified
 
 
 def simplify(program: Program) -> Program:
@@ -30,15 +30,15 @@ def simplify(program: Program) -> Program:
 
 
 class _Contents:
-    """What is known about the elements of the work arrays at one point of the program."""
+    """What is known about the elements of work arrays at one point of the program."""
 
     def __init__(self, zeroed: Iterable[Array] = ()) -> None:
         self._fixed: dict[Array, dict[int, Any]] = {}
         self._moving: dict[Array, dict[Expr, Any]] = {}
-        self._zero = set(zeroed)  # arrays that are 0 wherever nothing else is known
+        self._zero = set(zeroed)  # arrays that are 0 where nothing else is known
 
     def get(self, array: Array, index: Any) -> Any:
-        """The content of an element, None if it is not known."""
+        """The content of an element, None if unknown."""
         if type(index) is Expr:
             return self._moving.get(array, {}).get(index)
         return self._fixed.get(array, {}).get(index, 0.0 if array in self._zero else None)
@@ -53,7 +53,7 @@ class _Contents:
         self._zero.add(array)
 
     def forget(self, array: Array, index: Any = None) -> None:
-        """An element (None: any) of the array has changed, and with it whatever may be the same element."""
+        """An element (None: any) of the array has changed; forget everything that may alias it."""
         self._moving.pop(array, None)
         if type(index) is int:
             self._fixed.setdefault(array, {})[index] = None
@@ -62,7 +62,7 @@ class _Contents:
             self._zero.discard(array)
 
     def without(self, arrays: Collection[Array] = ()) -> _Contents:
-        """A copy that knows nothing about some arrays."""
+        """A copy without knowledge of some arrays."""
         copy = _Contents(a for a in self._zero if a not in arrays)
         copy._fixed = {a: dict(d) for a, d in self._fixed.items() if a not in arrays}
         copy._moving = {a: dict(d) for a, d in self._moving.items() if a not in arrays}
@@ -76,7 +76,7 @@ def _blocks(statement: Statement) -> list[Block]:
 
 
 class _Simplify(Folding):
-    """Folds, and forwards stores to loads within straight stretches."""
+    """Folds, and forwards stores to loads within straight-line sections."""
 
     def __init__(self, program: Program):
         super().__init__(program)

@@ -1,8 +1,8 @@
-"""Sines and cosines of what is in memory come first: they are calls, across which no register is kept.
+"""Sines and cosines of values in memory come first: they are calls, across which no register is kept.
 
-A trace takes the sine of an angle when it comes to the joint, in the middle of other numbers, all of which
-would have to be stored for the call and read again. Printers take those of inputs beforehand; here are
-those of a state that a loop carries along.
+A trace takes the sine of an angle when it reaches the joint, among other values, all of which would have to
+be spilled around the call. Printers hoist those of inputs; this pass handles those of a state that a loop
+carries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kinetree.ops import Expr
 
 
 def sines_first(program: Program) -> Program:
-    """The same program with sines and cosines of elements of work arrays as early as they can be."""
+    """The same program with sines and cosines of work array elements as early as possible."""
     return _SinesFirst(program).run()
 
 

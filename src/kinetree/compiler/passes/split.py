@@ -1,12 +1,12 @@
-"""Cutting long blocks into parts: the time to compile a function grows faster than its length, and the code
-of a long one makes less use of the registers.
+"""Splitting long blocks into parts: compile time grows faster than the length of a function, and long
+functions use registers less well.
 
-A block with too many operations becomes a sequence of parts (`Part`), each printed as a function of
-its own. A number that another part needs goes through the work array "cut"; truths, and loads of what is
-still the same, are computed again instead, and integers stay outside the parts. The cuts are at equal
-distances: a tree algorithm is traced body by body, so few numbers are alive anywhere. A very long block,
-whose parts would hand over much, has longer ones. Loops that may end early stand between parts and consist
-of parts, so that all of these are straight code.
+A block with too many operations becomes a sequence of parts (`Part`), each printed as a function. A number
+that another part needs goes through the work array "cut"; booleans, and loads of unchanged elements, are
+recomputed instead, and integers stay outside the parts. Cuts are equally spaced: a tree algorithm is traced
+body by body, so few numbers are live anywhere. A very long block, whose parts would pass on many numbers, has
+longer ones. Loops with early exit are placed between parts and consist of parts, so that all parts are
+straight-line code.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kinetree.compiler.passes.dce import drop_dead_code
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-PART_SIZE = 700  # between 400 and 3000, where single states of large robots are fastest on x86-64
+PART_SIZE = 700  # within 400 to 3000, where single states of large robots are fastest on x86-64
 MOST = 20  # parts of a block, as long as none is longer than LONGEST
 LONGEST = 3000
-LEAST = 60  # operations of a loop that may end early, such as an iteration, to consist of parts
-Place = tuple[Block, int]  # a part: a block of the old program and the number of its segment
+LEAST = 60  # operations from which a loop with early exit, such as an iteration, is split into parts
+Place = tuple[Block, int]  # a part: a block of the old program and the index of its segment
 
 
 def split(program: Program, size: int = PART_SIZE) -> Program:
@@ -42,8 +42,7 @@ def _blocks(statement: Statement) -> list[Block]:
 
 
 def _is_cheap(e: Expr) -> bool:
-    """True for what every part computes again. Sines and cosines of inputs are among it: printers take them
-    beforehand."""
+    """True for what every part recomputes, including sines and cosines of inputs, which printers hoist."""
     if e.op in ("sin", "cos"):
         return type(e.args[0]) is Expr and e.args[0].op == "load" and e.args[0].args[0].kind == "input"
     return PRIMITIVES[e.op].gives == TRUTH or (e.op == "load" and e.args[0].kind != "work")
@@ -54,7 +53,7 @@ def _is_integer(statement: Statement) -> bool:
 
 
 class _Plan:
-    """Where the cuts are, which numbers cross them, and in which element of "cut" each one travels."""
+    """Where the cuts are, which numbers cross them, and which element of "cut" holds each one."""
 
     def __init__(self, program: Program, size: int):
         self.segments: dict[Block, list[list[Statement]]] = {}
@@ -71,7 +70,7 @@ class _Plan:
             self._allocate()
 
     def _weigh(self, block: Block) -> int:
-        """The operations that printing the block as one function takes; cuts it if they are too many."""
+        """The number of operations of the block as one function; splits it if there are too many."""
         weights = [self._weight(statement) for statement in block.statements]
         total = sum(weights)
         if total <= 1.5 * self._size and not any(map(self.is_apart, block.statements)):
@@ -96,11 +95,11 @@ class _Plan:
         return weight
 
     def is_apart(self, statement: Statement) -> bool:
-        """True for a loop that may end early and consists of parts: what is around it is straight code."""
+        """True for a loop with early exit that consists of parts: the code around it is straight-line."""
         return isinstance(statement, Loop) and statement.until is not None and statement.body in self.segments
 
     def _cut(self, run: list[tuple[Statement, int]]) -> list[list[Statement]]:
-        """Statements with their weights in segments of about the same length."""
+        """Statements with their weights in segments of about equal length."""
         total = sum(weight for _, weight in run)
         count = max(min(round(total / self._size), MOST), round(total / LONGEST))
         count = max(2, count) if total > 1.5 * self._size else 1
@@ -112,7 +111,7 @@ class _Plan:
         return [s for s in segments if s]
 
     def _cross(self, block: Block, place: Place | None, whole: Statement | None = None) -> None:
-        """Note where numbers are computed and which parts need numbers of another place."""
+        """Note where numbers are computed, and which parts need numbers from elsewhere."""
         segments = self.segments.get(block)
         if segments is None:
             for statement in block.statements:
@@ -133,7 +132,7 @@ class _Plan:
             self._cross(inner, place, whole)
 
     def is_renewed(self, e: Expr, place: Place) -> bool:
-        """True for what is computed again in a part rather than handed over to it."""
+        """True for a value that a part recomputes instead of receiving it."""
         return _is_cheap(e) or self._renewed.get((e, place), False)
 
     def _need(self, e: Expr, place: Place, whole: Any) -> None:
@@ -152,9 +151,9 @@ class _Plan:
         self._last[e] = None if stays else place
 
     def _allocate(self) -> None:
-        """Elements are used again after the last part that needs them, within one block."""
+        """Reuse elements after the last part that needs them, within one block."""
         free: dict[Block, list[int]] = {}
-        busy: dict[Place, list[int]] = {}  # elements that become free once this part has run
+        busy: dict[Place, list[int]] = {}  # elements that become free after this part
         reached: dict[Block, int] = {}
         for e, last in self._last.items():
             home = self.home[e]
@@ -183,8 +182,8 @@ class _Times:
     def __init__(self, program: Program):
         self._begin: dict[Statement, int] = {}
         self._end: dict[Statement, int] = {}
-        self._around: dict[Block, tuple[Block, Statement]] = {}  # what a block is part of
-        self._changes: dict[Any, list[int]] = {}  # of an array, and of its elements; None: any of them
+        self._around: dict[Block, tuple[Block, Statement]] = {}  # block and statement around a block
+        self._changes: dict[Any, list[int]] = {}  # by array and by element; None: any element
         self._now = 0
         self._run(program.body)
 
@@ -201,10 +200,11 @@ class _Times:
             self._end[s] = self._now
 
     def is_same(self, load: Expr, home: Block, block: Block, statement: Statement) -> bool:
-        """True if what was loaded in one block still stands there when a statement of the same block, or of
-        one inside it, begins."""
+        """True if an element loaded in one block is unchanged when a statement of the same block, or of one
+        inside it, begins.
+        """
         until = self._begin[statement] - 1
-        while block is not home:  # what a loop changes, it changes before its next turn
+        while block is not home:  # changes inside a loop take effect before its next iteration
             block, around = self._around[block]
             until = self._end[around]
         array, index = load.args
@@ -261,7 +261,7 @@ class _Split(Rebuild):
                 self.graph.store(self._array, self._plan.slots[statement], self.values[statement])
 
     def _needed(self, statement: Statement) -> Iterator[Expr]:
-        """What a statement and the blocks inside it use, except where they are cut themselves."""
+        """What a statement and the blocks inside it use, except where they are split themselves."""
         yield from (a for a in operands(statement) if type(a) is Expr)
         for inner in _blocks(statement):
             if inner not in self._plan.segments:
@@ -269,7 +269,7 @@ class _Split(Rebuild):
                     yield from self._needed(s)
 
     def _import(self, e: Expr) -> None:
-        """Make a number of another place known in this part."""
+        """Make a number from elsewhere available in this part."""
         if e.is_integer or e in self._replaced or self._plan.home.get(e) == self._place:
             return
         outside = self.values.get(e)

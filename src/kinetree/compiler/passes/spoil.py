@@ -1,4 +1,4 @@
-"""The rule for inputs that are not finite: a NaN or infinity anywhere makes every output of the state NaN."""
+"""The rule for non-finite inputs: a NaN or infinity anywhere makes every output of the state NaN."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.recompute import is_input
 from kinetree.ops import Expr
 
-# which operands make the result of an operation not finite if they are not
+# operands whose non-finite values make the result of an operation non-finite
 STICKY = {
     **dict.fromkeys(("add", "sub", "mul", "neg", "sin", "cos"), slice(None)),
     **dict.fromkeys(("fma", "fms", "fnma", "fnms"), slice(None)),
@@ -18,7 +18,7 @@ STICKY = {
 
 
 def spoil_nonfinite(program: Program) -> Program:
-    """The same program for finite inputs; for others all its outputs are NaN, and its guard is 1."""
+    """The same program for finite inputs; otherwise all outputs are NaN, and the guard is 1."""
     if program.spoil is not None or not any(a.size for a in program.inputs):
         return program
     rule = Spoil(program.inputs, program.outputs, program.guard)
@@ -26,7 +26,7 @@ def spoil_nonfinite(program: Program) -> Program:
 
 
 def refuse_silently(program: Program) -> Program:
-    """The same program, whose outputs are NaN where its guard refuses a state, and whose guard is then 1."""
+    """The same program, except that a state refused by the guard gives NaN, and a guard of 1."""
     if program.guard is None:
         return program
     *others, rule = program.body.statements
@@ -35,7 +35,7 @@ def refuse_silently(program: Program) -> Program:
 
 
 def telling(program: Program) -> set[tuple[Array, int]]:
-    """The elements of a straight program's inputs that make a result not finite if they are not."""
+    """The input elements of a straight-line program whose non-finite values show in a result."""
     seen: set[Expr] = set()
     found: set[tuple[Array, int]] = set()
     for s in reversed(program.body.statements):

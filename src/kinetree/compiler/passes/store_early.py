@@ -1,8 +1,8 @@
-"""Storing results as soon as they are known: a number that waits to be stored occupies a register.
+"""Storing results as soon as they are known: a value that waits to be stored occupies a register.
 
 A trace stores its outputs, and gathers its guard, at the end. Here a store to an output moves to where its
-value is computed, and what only the guard needs to where its operands are. Everything else keeps the order
-of the trace, which is a good one: a tree algorithm works on one body after the other.
+value is computed, and operations for the guard alone to where their operands are. Everything else keeps the
+order of the trace, which is good: a tree algorithm works on one body after another.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _StoreEarly(Rebuild):
 
 
 def only_for_guard(program: Program) -> set[Expr]:
-    """The expressions that lead to the guard and to nothing else."""
+    """The expressions that only the guard depends on."""
     if program.guard is None:
         return set()
     elsewhere: set[Expr] = set()

@@ -1,12 +1,12 @@
-"""Strands: a straight program as several that run side by side for one state, and meet now and then.
+"""Strands: a straight-line program as several that run side by side for one state, with synchronisation.
 
-A strand is what one warp of a graphics processor runs. Whoever knows what belongs together says of each
-element of the inputs which limb it belongs to; limb 0 joins the others. An operation belongs to the limb that
-its operands belong to; operations on numbers of several limbs belong to limb 0. A strand has some limbs. What
-one strand computes and another needs is exchanged between phases: within a phase no strand waits for another.
+A strand is what one warp of a GPU runs. The caller assigns each input element to a limb; limb 0 joins the
+others. An operation belongs to the limb of its operands; operations on numbers of several limbs belong to
+limb 0. A strand has some limbs. Values that one strand computes and another needs are exchanged between
+phases: within a phase no strand waits for another.
 
-A strand works on one limb as far as it gets, then on the next, if that keeps fewer numbers alive than the
-program's own order does. Every operation is done once, so the bits of the results are those of the program.
+A strand works on one limb as far as possible, then on the next, if that keeps fewer values live than the
+program's own order. Every operation is done once, so the bits of the results are those of the program.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from kinetree.ops import Expr
 
 UNLIMITED = 1 << 30
 JOINT = 0  # the limb that joins the others
-ROUNDS = 4  # of moving operations to where their results are needed
+ROUNDS = 4  # rounds of moving operations to where their results are needed
 
 
 @dataclass
 class Strands:
-    """The statements of each strand and phase, and what is exchanged."""
+    """The statements of each strand and phase, and the exchanged values."""
 
     phases: list[list[list[Statement]]]  # by phase and strand, in the program's order
-    sent: dict[Expr, tuple[int, int]] = field(default_factory=dict)  # what others need: (strand, phase)
-    aside: list[int] = field(default_factory=list)  # numbers that each strand puts aside at a time
+    sent: dict[Expr, tuple[int, int]] = field(default_factory=dict)  # exchanged values: (strand, phase)
+    aside: list[int] = field(default_factory=list)  # values that each strand puts aside at a time
 
     @property
     def count(self) -> int:
@@ -40,7 +40,7 @@ class Strands:
 
     @property
     def length(self) -> int:
-        """Operations that follow on one another: the longest strand of each phase."""
+        """The length of the critical path in operations: the longest strand of each phase."""
         return sum(max(map(len, phase)) for phase in self.phases)
 
 
@@ -52,10 +52,10 @@ def strands(
     most: int = UNLIMITED,
     price: float = 0,
 ) -> Strands:
-    """A straight program as `count` strands; `owner_of(input, element)` says to which limb an input belongs.
+    """A straight-line program as `count` strands; `owner_of(input, element)` is the limb of an input.
 
-    `weights` says how much work each of the limbs is, roughly; `most` is how many numbers a strand can keep
-    before some are computed again instead, each by `price` operations at most.
+    `weights` is roughly the work of each limb; `most` is how many values a strand can keep before some are
+    recomputed instead, each by at most `price` operations.
     """
     body: list[Statement] = [s for s in program.body.statements if not isinstance(s, Spoil)]
     limbs = _owners(body, owner_of, only_for_guard(program))
@@ -84,7 +84,7 @@ def strands(
 
 
 def overwritten(found: Strands, program: Program) -> dict[Array, Array]:
-    """Results that can stand where an input stood: each element is read for the last time before."""
+    """Results that can overwrite an input: each element is read for the last time before."""
     places: dict[Array, Array] = {}
     if found.count > 1:
         return places
@@ -107,7 +107,7 @@ def overwritten(found: Strands, program: Program) -> dict[Array, Array]:
 
 
 def put_aside(found: Strands, program: Program, most: int, slots: int) -> Strands:
-    """The same strands, with numbers put aside where more than `most` are alive."""
+    """The same strands, with values put aside where more than `most` are live."""
     phases: list[list[list]] = [[[] for _ in phase] for phase in found.phases]
     gathered = {e for e in only_for_guard(program) if e.op == "min"}
     aside = []
@@ -128,7 +128,7 @@ def one_strand(program: Program) -> Strands:
 
 
 def _dealt(weights: Sequence[float], count: int) -> list[int]:
-    """The strand of each limb: the heaviest first, each to the strand that has least."""
+    """The strand of each limb: heaviest first, each to the strand with the least work."""
     load, found = [0.0] * count, [0] * len(weights)
     load[JOINT] = weights[0]
     for limb in sorted(range(1, len(weights)), key=lambda k: -weights[k]):
@@ -138,7 +138,7 @@ def _dealt(weights: Sequence[float], count: int) -> list[int]:
 
 
 def _limb_by_limb(body: Sequence[Statement], limbs: dict[Statement, int], count: int) -> list[Statement]:
-    """The statements in another order: of each limb as many as can be done, then those of the next."""
+    """The statements reordered: as many as possible of one limb, then of the next."""
     left: list[list[Statement]] = [[] for _ in range(count)]
     for s in body:
         left[limbs[s]].append(s)
@@ -158,23 +158,23 @@ def _limb_by_limb(body: Sequence[Statement], limbs: dict[Statement, int], count:
 
 
 def pressure(strands: Strands) -> int:
-    """The most numbers that a strand keeps alive at a time."""
+    """The most values that a strand keeps live at a time."""
     count = strands.count
     return max(_most([s for phase in strands.phases for s in phase[w]]) for w in range(count))
 
 
 def _most(body: Sequence[Statement]) -> int:
-    """The most numbers that are alive at a time when statements run in this order."""
+    """The most values live at a time when statements run in this order."""
     return max(alive(body), default=0)
 
 
 def _owners(
     body: Sequence[Statement], owner_of: Callable[[Array, int], int], guarding: set[Expr]
 ) -> dict[Statement, int]:
-    """Whose each statement is; what only gathers the guard is limb 0's."""
+    """The limb of each statement; operations for the guard alone belong to limb 0."""
     owners: dict[Statement, int] = {}
     users: dict[Statement, list[Statement]] = {}
-    deep: set[Statement] = set()  # of limb 0, and made of what others computed
+    deep: set[Statement] = set()  # of limb 0, and computed from values of other limbs
     for s in body:
         if isinstance(s, Expr) and is_input(s):
             array, index = s.args
@@ -201,7 +201,7 @@ def _owners(
 
 
 def _deep(body: Sequence[Statement], owners: dict[Statement, int]) -> set[Statement]:
-    """The statements of limb 0 that depend on what another computed."""
+    """The statements of limb 0 that depend on values of other limbs."""
     after: set[Statement] = set()
     deep: set[Statement] = set()
     for s in body:

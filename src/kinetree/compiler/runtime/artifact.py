@@ -1,8 +1,8 @@
-"""A program made ready for this machine: LLVM text and machine code for one state, and for a batch.
+"""A program prepared for this machine: LLVM text and machine code for one state, and for a batch.
 
-What was made is found again: text by a key that determines the program, machine code by its text. So a
-process that knows the key needs no program, and programs that differ only in their tables share machine code.
-Text is printed when it is first needed, if the program can be made again; else at once.
+Artifacts are cached: text by a key that determines the program, machine code by its text. So a process that
+knows the key needs no program, and programs that differ only in their tables share machine code. Text is
+printed when first needed if the program can be recreated, else at once.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kinetree.compiler.runtime.loaded import Loaded, Variant
 from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.ops import PRIMITIVES, Expr
 
-VERSION = "9"  # of everything that decides which text a program becomes
-GUESS = 10.0  # turns of a while loop
-FEW = 4.0  # turns of a loop that ends early
+VERSION = "9"  # of everything that determines the text of a program
+GUESS = 10.0  # assumed iterations of a while loop
+FEW = 4.0  # assumed iterations of a loop with early exit
 NAMES = ("one", "run")  # of the variants
-KEPT = 4  # programs that wait for their second variant; others would be made again
+KEPT = 4  # programs kept for their second variant; others would be recreated
 
 Make = Callable[[], Program]
 
@@ -40,8 +40,8 @@ _artifacts: weakref.WeakValueDictionary[str, Artifact] = weakref.WeakValueDictio
 class Artifact:
     """A program in its variants: "one" for a state, "run" for a batch.
 
-    Made by `Artifact.of` from a program, or by `Artifact.find` from what was made before. Where a variant is
-    asked for, `make` gives the program again; without it there must be all variants.
+    Made by `Artifact.of` from a program, or by `Artifact.find` from the cache. Where a variant is needed,
+    `make` recreates the program; without it all variants must exist.
     """
 
     description: Description
@@ -52,7 +52,7 @@ class Artifact:
     key: str | None = None
     variants: dict[str, Variant] = field(default_factory=dict)
     texts: dict[str, bytes] = field(default_factory=dict)  # LLVM text, compressed
-    seconds: float = 0.0  # that making it took so far
+    seconds: float = 0.0  # spent on it so far
     _loaded: dict[str, Loaded] = field(default_factory=dict)
 
     @staticmethod
@@ -62,8 +62,8 @@ class Artifact:
         """The artifact of a program (after `compiler.passes.pipeline.optimize`).
 
         Args:
-            key: a text that determines the program; `find` gives the artifact for it from now on.
-            again: whether the program can be made again.
+            key: a text that determines the program; `find` returns the artifact for it from now on.
+            again: whether the program can be recreated.
         """
         target, guarded = host(), program.guard is not None
         tables = table_bytes(program, description.dtype)
@@ -79,7 +79,7 @@ class Artifact:
 
     @staticmethod
     def find(key: str, dtype: str) -> Artifact | None:
-        """The artifact that was made under this key, in this process or another; None if there is none."""
+        """The artifact cached under this key, by this process or another; None if there is none."""
         target = host()
         name = _name(key, dtype, target)
         with lock:
@@ -104,7 +104,7 @@ class Artifact:
         return zlib.decompress(self.texts[variant]).decode()
 
     def _program(self, make: Make | None) -> Program:
-        """The program, if it was made not long ago; else once more, while others may compile."""
+        """The program, if it was made recently; else recreated, while other threads may compile."""
         for artifact, program in tuple(_recent):
             if artifact() is self:
                 return program
@@ -112,7 +112,7 @@ class Artifact:
         return make()
 
     def _print(self, variant: str, program: Program) -> None:
-        """Make the text of a variant, and keep it on disk if it has a key."""
+        """Print the text of a variant, and cache it on disk if it has a key."""
         started = time.perf_counter()
         dtype = self.description.dtype
         lanes = 1 if variant == "one" else self.target.lanes(dtype)
@@ -129,7 +129,7 @@ class Artifact:
         return native.assembly(self.text(variant, make), self.target)
 
     def load(self, variant: str, make: Make | None = None) -> Loaded:
-        """The machine code of a variant, from memory or disk if it is there, else compiled now."""
+        """The machine code of a variant, from memory or disk if available, else compiled now."""
         if variant not in self._loaded:
             text = self.text(variant, make)
             with lock:
@@ -140,7 +140,7 @@ class Artifact:
         return self._loaded[variant]
 
     def report(self) -> str:
-        """What it is, as a few lines of text."""
+        """A description in a few lines of text."""
         what = self.description
         lines = [f"{what.name} ({what.dtype})"]
         for title, cores in (("inputs", what.inputs), ("outputs", what.outputs)):
@@ -154,7 +154,7 @@ class Artifact:
         return "\n".join(lines)
 
     def _packed(self, variant: str) -> bytes:
-        """All of it in one variant as bytes, except machine code."""
+        """Everything about one variant as bytes, except machine code."""
         parts = {"tables": self.tables, variant: self.texts[variant]}
         head = {
             "description": asdict(self.description),
@@ -191,7 +191,7 @@ def _name(key: str, dtype: str, target: Target, variant: str = "") -> str:
 
 
 def estimate(program: Program, lanes: int) -> float:
-    """Roughly the nanoseconds that one state takes."""
+    """A rough estimate of the nanoseconds per state."""
     return 10.0 + (0.4 / lanes if lanes > 1 else 0.14) * _weight(program.body)
 
 

@@ -1,7 +1,7 @@
-"""A caller's arrays as the machine code takes them: broadcast, converted, with one stride over the batch.
+"""A caller's arrays as machine code takes them: broadcast, converted, with one stride over the batch.
 
-The rules are those of NumPy's generalised universal functions. The machine code itself wants the core of
-every state contiguous and one batch axis; whatever cannot be seen that way without a copy is copied.
+The rules are those of NumPy's generalised universal functions. Machine code needs the core of every state
+contiguous and one batch axis; arrays that cannot be viewed that way are copied.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.compiler.runtime.description import Core, Shape
 from kinetree.errors import ArgumentError, ShapeError
 
-SHORT = 64  # states: runs of equal stride shorter than this are gathered by a copy instead
+SHORT = 64  # states: runs of equal stride shorter than this are gathered by a copy
 
 
 def convert(core: Core, value: Any, dtype: np.dtype) -> np.ndarray:
@@ -33,25 +33,25 @@ def convert(core: Core, value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def is_masked_array(value: Any) -> bool:
-    """True of a masked array. NumPy loads these when they are used first, which takes a while."""
+    """True for a masked array, without loading NumPy's module for them, which takes a while."""
     masked = sys.modules.get("numpy.ma")
     return masked is not None and isinstance(value, masked.MaskedArray)
 
 
 def refuse_masked(name: str, value: Any) -> None:
-    """Raise if some numbers of an array are masked: what stands there is not meant."""
+    """Raise if some numbers of an array are masked: the values there are meaningless."""
     if is_masked_array(value) and np.ma.is_masked(value):
         raise ShapeError(f"{name} has masked numbers: fill them first, or leave these states out")
 
 
 def fits(core: Core, array: np.ndarray) -> bool:
-    """True if the last axes of an array are the core's."""
+    """True if the last axes of an array are those of the core."""
     axes = len(core.shape)
     return array.ndim >= axes and array.shape[array.ndim - axes :] == core.shape
 
 
 def expected(core: Core, shape: Shape) -> str:
-    """What is wrong with an argument's shape."""
+    """The message for an argument of the wrong shape."""
     wanted = ", ".join(["...", *map(str, core.shape)])
     return f"{core.name} has shape {shape} but ({wanted}) is needed"
 
@@ -76,13 +76,13 @@ def batch_shape(
 
 
 def spread(core: Core, array: np.ndarray, batch: Shape) -> np.ndarray:
-    """An array with all batch axes, without a copy."""
+    """An array broadcast to all batch axes, without a copy."""
     shape = batch + core.shape
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 def check_out(cores: Sequence[Core], out: Any, dtype: np.dtype) -> list[np.ndarray | None]:
-    """`out=` as one array, or None, for each result."""
+    """`out=` as one array or None for each result."""
     outs = list(out) if isinstance(out, tuple) else [out]
     if out is None:
         return [None] * len(cores)
@@ -114,7 +114,7 @@ def are_apart(outs: Sequence[np.ndarray | None]) -> bool:
 
 
 def is_plain(array: np.ndarray, dtype: np.dtype, axes: int) -> bool:
-    """True if the machine code can read or write the last `axes` axes of an array as they stand."""
+    """True if machine code can access the last `axes` axes of an array as they are."""
     if array.dtype != dtype or not array.flags.aligned:
         return False
     if array.flags.c_contiguous:
@@ -128,7 +128,7 @@ def is_plain(array: np.ndarray, dtype: np.dtype, axes: int) -> bool:
 
 
 def collapse(batch: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """Batch axes joined wherever every array steps through them evenly."""
+    """Batch axes merged wherever every array has a uniform stride through them."""
     lengths: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
     for axis, length in enumerate(batch):
@@ -146,14 +146,14 @@ def collapse(batch: Shape, strides: Sequence[Shape]) -> tuple[Shape, list[Shape]
 
 
 def outer(lengths: Shape) -> Iterator[tuple[int, ...]]:
-    """The positions of the runs along the last axis."""
+    """The indices of the runs along the last axis."""
     return iter(np.ndindex(*lengths[:-1]))
 
 
 def interferes(source: np.ndarray, result: np.ndarray, batch_axes: int, lasting: bool) -> bool:
     """True if writing one state of `result` may change what another state reads from `source`.
 
-    With `lasting`, the source must still be there when all states are done.
+    With `lasting`, the source must stay unchanged until all states are done.
     """
     if not np.may_share_memory(source, result):
         return False

@@ -1,12 +1,12 @@
-"""Data on disk, so that the next process need not compile again.
+"""The disk cache, so that the next process need not compile again.
 
-One file per entry, in a directory that only this user can read or write. Machine code is run, so nothing is
-believed that somebody else could have written: a file must be a plain file that belongs to this user and that
-only this user can write to, and it starts with a keyed hash of its name and contents. The key is a secret
-that lies beside the entries. A directory that others could write to is emptied and made private first.
+One file per entry, in a directory that only this user can read or write. Machine code is executed, so nothing
+is trusted that somebody else could have written: a file must be a plain file that belongs to this user and
+that only this user can write to, and it starts with a keyed hash of its name and contents. The key is a
+secret stored beside the entries. A directory that others could write to is emptied and made private first.
 
 A file is written under another name and then renamed, so readers see all of it or none. When the files exceed
-the limit, the least recently used go. A disk that is full or read-only means that nothing is kept.
+the limit, the least recently used are deleted. If the disk is full or read-only, nothing is cached.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ FORMAT = b"kinetree cache 2\n"
 SUFFIX = ".kto"
 SECRET = "secret"
 SECRET_BYTES = 32
-LARGEST = 1 << 26  # bytes: larger entries are not kept
-SHARE = 16  # of the limit: what a process may write before it looks again how much there is
+LARGEST = 1 << 26  # bytes: larger entries are not cached
+SHARE = 16  # fraction of the limit that a process may write before it measures the size again
 _limit = 1 << 28  # bytes for all entries
-_room: dict[Path, int] = {}  # by directory: how many bytes are left of that
+_room: dict[Path, int] = {}  # by directory: bytes left
 
-# do not follow links, do not wait for the other end of a pipe, do not leak into child processes
+# do not follow links, do not block on a pipe, do not leak into child processes
 _OPEN = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _OPEN |= getattr(os, _flag, 0)
 
 
 def directory() -> Path:
-    """Where machine code is kept: `kinetree` in the user's cache directory (XDG_CACHE_HOME if it is set)."""
+    """The cache directory: `kinetree` in the user's cache directory (XDG_CACHE_HOME if set)."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if base and os.path.isabs(base):
         return Path(base) / "kinetree"
@@ -50,12 +50,12 @@ def directory() -> Path:
 
 
 def size() -> int:
-    """The bytes that all entries take."""
+    """The size of all entries in bytes."""
     return sum(status.st_size for _, status in _files())
 
 
 def set_limit(limit: int) -> None:
-    """Keep at most `limit` bytes, give or take a sixteenth for each process that writes; 0 keeps nothing."""
+    """Keep at most `limit` bytes, plus up to a sixteenth per process that writes; 0 disables the cache."""
     global _limit
     if limit < 0:
         raise ValueError(f"the limit of the cache is a number of bytes, not {limit}")
@@ -71,7 +71,7 @@ def clear() -> None:
 
 
 def load(name: str) -> bytes | None:
-    """The data kept under `name`, if they are there, whole and ours."""
+    """The data stored under `name`; None unless they are complete and our own."""
     try:
         folder = _private(create=False)
         path = folder / (name + SUFFIX)
@@ -88,7 +88,7 @@ def load(name: str) -> bytes | None:
 
 
 def store(name: str, data: bytes) -> None:
-    """Keep data under `name`; without effect if that is not possible."""
+    """Store data under `name`; without effect if that is not possible."""
     if len(FORMAT) + SECRET_BYTES + len(data) > min(LARGEST, _limit):
         return
     try:
@@ -104,14 +104,14 @@ def store(name: str, data: bytes) -> None:
 
 
 def _head(secret: bytes, name: str, data: bytes) -> bytes:
-    """What stands before the data of an entry: the format, and a hash that takes the secret to make."""
+    """The header of an entry: the format, and a hash that requires the secret."""
     keyed = hmac.new(secret, name.encode() + b"\0", "sha256")
     keyed.update(data)
     return FORMAT + keyed.digest()
 
 
 def _secret(folder: Path, create: bool) -> bytes:
-    """The key of the hashes, made at random when the first entry is written."""
+    """The key of the hashes, created at random with the first entry."""
     path = folder / SECRET
     if create and not path.exists():
         with _written(folder, secrets.token_bytes(SECRET_BYTES)) as temporary:
@@ -127,7 +127,7 @@ def _secret(folder: Path, create: bool) -> bytes:
 
 @contextlib.contextmanager
 def _written(folder: Path, content: bytes) -> Iterator[str]:
-    """A new private file with this content, to be given its name; deleted if that fails."""
+    """A new private file with this content, to be renamed; deleted if that fails."""
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -171,17 +171,17 @@ def _private(create: bool) -> Path:
     _check_owner(folder, status)
     if hasattr(os, "getuid") and status.st_mode & 0o077:
         os.chmod(folder, 0o700)
-        if status.st_mode & 0o022:  # whatever is in there, others may have put there
+        if status.st_mode & 0o022:  # others may have written its contents
             try:
                 _empty(folder)
             except OSError:
-                os.chmod(folder, stat.S_IMODE(status.st_mode))  # so that it is not believed the next time
+                os.chmod(folder, stat.S_IMODE(status.st_mode))  # so that it is not trusted the next time
                 raise
     return folder
 
 
 def _empty(folder: Path) -> None:
-    """Remove everything that could be taken for a part of the cache."""
+    """Remove everything that could be mistaken for a part of the cache."""
     for item in os.scandir(folder):
         if item.name == SECRET or item.name.endswith((SUFFIX, ".tmp")):
             if item.is_dir(follow_symlinks=False):
@@ -191,7 +191,7 @@ def _empty(folder: Path) -> None:
 
 
 def _files() -> list[tuple[Path, os.stat_result]]:
-    """The entries and what is left of interrupted writes."""
+    """The entries, and remains of interrupted writes."""
     found = []
     try:
         for item in os.scandir(_private(create=False)):
@@ -204,7 +204,7 @@ def _files() -> list[tuple[Path, os.stat_result]]:
 
 
 def _evict(aim: int) -> None:
-    """If there is more than the limit, delete what was used least recently until `aim` bytes are left."""
+    """If the cache exceeds the limit, delete the least recently used entries until `aim` bytes are left."""
     files = _files()
     total = sum(status.st_size for _, status in files)
     if total > _limit:

@@ -1,6 +1,6 @@
-"""NVIDIA's driver, called by ctypes: no toolkit, no package, nothing touched until it is first used.
+"""NVIDIA's driver through ctypes: no toolkit, no package, nothing loaded until first use.
 
-Contexts are the primary ones of their devices, so that PyTorch, JAX and CuPy live beside.
+Uses the primary contexts of the devices, so that PyTorch, JAX and CuPy can be used alongside.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from kinetree.compiler.runtime.on_device import CUDA
 from kinetree.errors import KinetreeError
 
 LEAST = (7, 0)  # compute capability
-NEWEST = (9, 0)  # that LLVM is asked for: newer devices run its code too
-SMALL, KEPT = 1 << 20, 32  # bytes of a piece of memory that is kept for later; how many of one size
+NEWEST = (9, 0)  # requested of LLVM: newer devices run its code too
+SMALL, KEPT = 1 << 20, 32  # largest block of memory kept for reuse; how many of one size
 OUT_OF_MEMORY = 2
-LEAST_DRIVER = 11000  # CUDA 11.0, as the driver counts
+LEAST_DRIVER = 11000  # CUDA 11.0, in the driver's numbering
 _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
 SIGNATURES = {
     "cuLaunchKernel": (_pointer, *(_int,) * 7, _pointer, _pointer, _pointer),
@@ -50,7 +50,7 @@ _lock = threading.RLock()
 
 
 class CudaError(KinetreeError, RuntimeError):
-    """The graphics driver cannot do what it was asked."""
+    """The graphics driver could not do what was requested."""
 
 
 @cache
@@ -69,7 +69,7 @@ def driver() -> Any:
             f"{_dotted(LEAST_DRIVER)} is needed: install a newer one, or use target='cpu'"
         )
     for name, types in SIGNATURES.items():
-        with suppress(AttributeError):  # what is younger than the driver is not called
+        with suppress(AttributeError):  # functions newer than the driver are not called
             getattr(library, name).argtypes = types
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forbid)
@@ -95,7 +95,7 @@ def _version(library: Any) -> int:
 
 @cache
 def driver_version() -> int:
-    """The version of CUDA that the driver knows, as it counts: 12040 is 12.4."""
+    """The CUDA version of the driver, in its own numbering: 12040 is 12.4."""
     return _version(driver())
 
 
@@ -130,7 +130,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many devices there are."""
+    """The number of devices."""
     count = ctypes.c_int()
     check(driver().cuDeviceGetCount(ctypes.byref(count)), "counting devices")
     return count.value
@@ -141,14 +141,14 @@ class Device:
 
     def __init__(self, number: int):
         self.number, self.library = number, driver()
-        self.kept: dict[int, list[int]] = {}  # small pieces of memory that nobody uses, by size
-        self.streams: list[int] = []  # that nobody uses
+        self.kept: dict[int, list[int]] = {}  # unused small blocks of memory, by size
+        self.streams: list[int] = []  # unused ones
         handle = ctypes.c_int()
         check(driver().cuDeviceGet(ctypes.byref(handle), number), f"device {number}")
         self.capability = tuple(self._attribute(handle, k) for k in (75, 76))
         self.processors = self._attribute(handle, 16)
-        self.shared = self._attribute(handle, 97)  # bytes that a block can have
-        self.bandwidth = 2e3 * self._attribute(handle, 36) * self._attribute(handle, 37) / 8  # bytes a second
+        self.shared = self._attribute(handle, 97)  # bytes per block, at most
+        self.bandwidth = 2e3 * self._attribute(handle, 36) * self._attribute(handle, 37) / 8  # bytes/s
         if self.capability < LEAST:
             raise CudaError(
                 f"device {number} has compute capability {self.capability[0]}.{self.capability[1]}, but "
@@ -165,12 +165,12 @@ class Device:
 
     @property
     def architecture(self) -> str:
-        """What LLVM is asked to write for."""
+        """The architecture requested of LLVM."""
         major, minor = min(self.capability, NEWEST)
         return f"sm_{major}{minor}"
 
     def current(self) -> Device:
-        """Within `with device.current():`, the driver works on this device."""
+        """Within `with device.current():`, driver calls apply to this device."""
         return self
 
     def __enter__(self) -> None:
@@ -182,14 +182,14 @@ class Device:
         self.library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
 
     def give_back(self) -> None:
-        """Free the pieces of memory that nobody uses."""
+        """Free the unused blocks of memory."""
         kept, self.kept = self.kept, {}
         for pointers in kept.values():
             for pointer in pointers:
                 self.release("cuMemFree_v2", pointer)
 
     def release(self, how: str, what: Any) -> None:
-        """Give back what was taken on this device, unless it is gone already."""
+        """Release a resource of this device, unless the device is already gone."""
         if what and not _forked and sys is not None and not sys.is_finalizing():
             with self.current():
                 getattr(self.library, how)(what)
@@ -203,10 +203,10 @@ def device(number: int = 0) -> Device:
 
 
 class Memory:
-    """Memory of a device, given back with its last reference.
+    """Device memory, freed with its last reference.
 
-    Small pieces are kept for the next that asks for as much: the driver takes long to give and take. Not so
-    those with which a kernel may still run then (`kept` is False): the driver waits before it takes them.
+    Small blocks are kept for reuse, since the driver is slow to allocate and free. Blocks that a kernel may
+    still be using (`kept` is False) go back to the driver, which waits before it frees them.
     """
 
     def __init__(self, where: Device, size: int, kept: bool = True):
@@ -225,7 +225,7 @@ class Memory:
         check(status, f"{size} bytes")
         self.pointer = pointer.value
 
-    def __del__(self, small: int = SMALL, most: int = KEPT) -> None:  # when Python ends, globals are gone
+    def __del__(self, small: int = SMALL, most: int = KEPT) -> None:  # at exit, globals are gone
         pointer = getattr(self, "pointer", 0)
         if pointer and self.kept and self._room <= small and not _forked:
             kept = self.device.kept.setdefault(self._room, [])
@@ -235,10 +235,10 @@ class Memory:
         self.device.release("cuMemFree_v2", pointer)
 
     def put(self, array: np.ndarray) -> None:
-        """Copy an array from the host. It is there when this returns, for streams of all kinds.
+        """Copy an array from the host. When this returns the copy is visible to streams of all kinds.
 
-        The driver returns when it has read the array; streams that do not wait for the common one could be
-        faster than what is still on its way.
+        The driver returns once it has read the array; streams that do not synchronise with the default one
+        could otherwise overtake the transfer.
         """
         if array.nbytes:
             with self.device.current():
@@ -246,7 +246,7 @@ class Memory:
                 check(status or driver().cuStreamSynchronize(0), "copying to the device")
 
     def get(self, array: np.ndarray) -> np.ndarray:
-        """Copy to an array of the host."""
+        """Copy to a host array."""
         if array.nbytes:
             with self.device.current():
                 status = driver().cuMemcpyDtoH_v2(array.ctypes.data, self.pointer, array.nbytes)
@@ -260,17 +260,17 @@ class DeviceArray:
     `order`: the axes from the outermost in memory to the innermost, if that is not their own order.
     """
 
-    is_cuda = True  # as PyTorch's tensors say it
+    is_cuda = True  # as in PyTorch's tensors
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, where: Device, order: Sequence[int] = ()):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.order = tuple(order)
-        self.view: Any = None  # what kernels need to know of it, once one has asked
+        self.view: Any = None  # the `View` that kernels use, made on first use
         self.memory = Memory(where, math.prod(self.shape) * self.dtype.itemsize)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """For other libraries, which may still compute with the memory when this object is gone."""
+        """For other libraries, which may use the memory after this object is gone."""
         self.memory.kept = False
         return {
             "shape": self.shape, "typestr": self.dtype.str, "data": (self.memory.pointer, False),
@@ -279,12 +279,12 @@ class DeviceArray:
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """In bytes, as NumPy counts them."""
+        """In bytes, as in NumPy."""
         steps, size = [0] * len(self.shape), self.dtype.itemsize
         for axis in reversed(self.order or range(len(self.shape))):
             steps[axis] = size
@@ -295,7 +295,7 @@ class DeviceArray:
         return CUDA, self.memory.device.number
 
     def __dlpack__(self, **_: Any) -> Any:
-        """What is written is there already: calls that make such arrays wait for them."""
+        """A DLPack capsule; the data are complete, since calls that make such arrays wait for them."""
         self.memory.kept = False
         steps = tuple(s // self.dtype.itemsize for s in self.strides)
         return dlpack.capsule(
@@ -330,7 +330,7 @@ def only_one() -> bool:
 
 
 def free_bytes(number: int = 0) -> int:
-    """Memory of a device that nobody has taken."""
+    """The free memory of a device."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     with device(number).current():
         check(driver().cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)), "asking the device")
@@ -338,7 +338,7 @@ def free_bytes(number: int = 0) -> int:
 
 
 def device_of(pointer: int) -> int:
-    """The number of the device on which memory stands."""
+    """The number of the device that holds an address."""
     if only_one() or not pointer:
         return 0
     ordinal = ctypes.c_int()

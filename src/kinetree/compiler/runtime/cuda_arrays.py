@@ -1,4 +1,4 @@
-"""Arrays on devices, of whichever library: where they stand, how their states follow, and new ones."""
+"""Device arrays of any library: their addresses, the strides of their states, and new arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TORCH = {"torch.float32": "<f4", "torch.float64": "<f8"}
 
 
 class View(NamedTuple):
-    """An array on a device: where it stands, its shape, and its strides counted in numbers."""
+    """An array on a device: its address, its shape, and its strides in numbers."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -25,7 +25,7 @@ class View(NamedTuple):
 
     @staticmethod
     def of(array: Any) -> View:
-        if type(array).__module__ == "torch" and not array.requires_grad:  # the same, in a tenth of the time
+        if type(array).__module__ == "torch" and not array.requires_grad:  # the same in a tenth of the time
             kind = TORCH.get(str(array.dtype))
             if kind is not None:
                 strides = None if array.is_contiguous() else array.stride()
@@ -45,18 +45,18 @@ class View(NamedTuple):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The strides, also of an array without gaps, which need not say them."""
+        """The strides, also for a contiguous array that does not state them."""
         if self.strides is not None:
             return self.strides
         return tuple(math.prod(self.shape[k + 1 :]) for k in range(len(self.shape)))
 
     def overlaps(self, other: View) -> bool:
-        """True if some memory may belong to both."""
+        """True if the two may share memory."""
         (a, b), (c, d) = self._span(), other._span()
         return a < d and c < b
 
     def _span(self) -> tuple[int, int]:
-        """The first address, and the one behind the last."""
+        """The first address, and the one after the last."""
         if 0 in self.shape:
             return self.pointer, self.pointer
         ends = [(n - 1) * s for n, s in zip(self.shape, self.steps)]
@@ -101,7 +101,7 @@ class View(NamedTuple):
 
 
 def readable(array: Any, stream: int) -> Any:
-    """Something that says where an array stands: itself, or what its library hands over."""
+    """An object that exposes the address of an array: the array itself, or what its library exports."""
     if getattr(array, "requires_grad", False):
         raise ShapeError(
             "a tensor that requires derivatives goes through kinetree.bridges.torch: or give x.detach()"
@@ -115,20 +115,20 @@ def readable(array: Any, stream: int) -> Any:
 
 
 def _wait_for(array: Any, stream: int) -> None:
-    """Until what its library does with an array is done, if it names another stream for that."""
-    if library_of(array) in ("", "numba"):  # of the others what runs on their current stream comes in order
+    """Wait until its library is done with an array, if it names another stream for that."""
+    if library_of(array) in ("", "numba"):  # the current streams of others are in order already
         theirs = array.__cuda_array_interface__.get("stream")
         if theirs is not None and int(theirs) != (stream or 1):  # 1 is the stream that others call 0
             cuda_kernels.wait(cuda.device(_number(array)), int(theirs))
 
 
 def library_of(array: Any) -> str:
-    """The library that an array belongs to, if it is one whose arrays can be made; else ""."""
+    """The library of an array, if new arrays of it can be made; else ""."""
     return LIBRARIES.get(type(array).__module__.partition(".")[0], "")
 
 
 def device_of(name: str, arrays: Sequence[Any]) -> cuda.Device:
-    """The one device on which all arrays are."""
+    """The one device that holds all arrays."""
     if cuda.only_one():
         return cuda.device()
     numbers = {_number(a) for a in arrays}
@@ -151,9 +151,9 @@ def empty(
     where: cuda.Device,
     columns: bool = False,
 ) -> Any:
-    """A new array (*batch, *core) of a library; one of our own if it has none that can be written to.
+    """A new array (*batch, *core) of a library; one of our own if the library's arrays cannot be written to.
 
-    `columns`: neighbouring states stand side by side, as the axes were (*core, *batch).
+    `columns`: neighbouring states are adjacent, as if the axes were (*core, *batch).
     """
     n, shape = len(core), batch + core
     order = (*range(len(batch), len(shape)), *range(len(batch))) if columns else ()
@@ -174,7 +174,7 @@ def empty(
 
 
 def handed_over(library: str, array: Any) -> Any:
-    """A result as the library of the inputs has it."""
+    """A result as an array of the inputs' library."""
     if library == "jax":
         import jax
 
@@ -182,12 +182,12 @@ def handed_over(library: str, array: Any) -> Any:
     if library == "numba":
         from numba import cuda as numba_cuda
 
-        return numba_cuda.as_cuda_array(array)  # which keeps the memory
+        return numba_cuda.as_cuda_array(array)  # keeps the memory alive
     return array
 
 
 def stream_of(library: str, where: cuda.Device) -> int:
-    """The stream on which a library works now."""
+    """The stream that a library currently uses."""
     if library == "torch":
         import torch
 
@@ -200,5 +200,5 @@ def stream_of(library: str, where: cuda.Device) -> int:
 
 
 def waits(library: str) -> bool:
-    """Whether a call returns when the results are there: for libraries whose streams are not known."""
+    """Whether a call waits for its results: for libraries whose streams are unknown."""
     return library not in ("torch", "cupy")

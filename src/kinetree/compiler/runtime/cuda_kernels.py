@@ -1,4 +1,4 @@
-"""Kernels on NVIDIA's GPUs: PTX made by LLVM, loaded by the driver and started; streams and copies."""
+"""Kernels on NVIDIA GPUs: PTX made by LLVM, loaded and launched by the driver; streams and copies."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kinetree.compiler.emit.llvm.gpu import NVIDIA
 from kinetree.compiler.runtime import machine, native
 from kinetree.compiler.runtime.cuda import Device, check, driver
 
-FREE_SHARED = 47 << 10  # bytes of shared memory that need not be asked for, besides a few of the kernel's own
-FOLLOWS = "griddepcontrol.wait"  # what a kernel says that waits for the one before it
-WHOLE = "+ptx80"  # the PTX in which rows of a tile arrive whole
+FREE_SHARED = 47 << 10  # bytes of shared memory available without opting in, less a few for the kernel itself
+FOLLOWS = "griddepcontrol.wait"  # in the PTX of a kernel that waits for the previous one
+WHOLE = "+ptx80"  # the PTX version that copies whole rows of a tile
 _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_uint64
 
 
@@ -34,7 +34,7 @@ def assemble(text: str, architecture: str) -> str:
 
 @cache
 def _machine(architecture: str, features: str) -> Any:
-    """LLVM's idea of a device."""
+    """LLVM's target machine for a device."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(NVIDIA.triple)
@@ -42,13 +42,13 @@ def _machine(architecture: str, features: str) -> Any:
 
 
 class _Attribute(ctypes.Structure):
-    """One of the things that can be told of a launch (CUlaunchAttribute)."""
+    """One attribute of a launch (CUlaunchAttribute)."""
 
     _fields_ = [("id", ctypes.c_uint64), ("value", ctypes.c_int), ("unused", ctypes.c_char * 60)]
 
 
 class _Launch(ctypes.Structure):
-    """What the driver wants to know of a launch (CUlaunchConfig)."""
+    """The configuration of a launch (CUlaunchConfig)."""
 
     _fields_ = [
         *((name, _int) for name in ("x", "y", "z", "threads", "threads_y", "threads_z", "shared")),
@@ -64,7 +64,7 @@ class Launcher:
 
     def __init__(self, ptx: str, where: Device, level: int, threads: int, shared: int):
         self.device, self.threads, self.shared = where, threads, shared
-        self._early = FOLLOWS in ptx  # it may be started while the kernel before it ends: it waits itself
+        self._early = FOLLOWS in ptx  # may start while the previous kernel ends: it waits itself
         log = ctypes.create_string_buffer(4096)
         options = (ctypes.c_int * 3)(7, 5, 6)  # optimisation level, error log, its size
         values = (ctypes.c_void_p * 3)(level, ctypes.cast(log, ctypes.c_void_p), len(log))
@@ -87,7 +87,7 @@ class Launcher:
         self.device.release("cuModuleUnload", getattr(self, "module", None))
 
     def facts(self) -> dict[str, int]:
-        """Registers of a thread, and bytes that did not fit into them."""
+        """Registers per thread, and spilled bytes."""
         found = {}
         for name, number in (("registers", 4), ("local_bytes", 3)):
             value = ctypes.c_int()
@@ -97,7 +97,7 @@ class Launcher:
         return found
 
     def resident(self) -> int:
-        """How many blocks a processor holds at a time."""
+        """How many blocks are resident on a multiprocessor."""
         count = ctypes.c_int()
         with self.device.current():
             status = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -107,7 +107,7 @@ class Launcher:
         return max(1, count.value)
 
     def launch(self, arguments: Sequence[int], blocks: int, stream: int = 0) -> None:
-        """Start the kernel; `arguments` are 64 bits each. The device must be current."""
+        """Launch the kernel; `arguments` are 64 bits each. The device must be current."""
         with self._lock:  # the arguments are copied before the launch returns
             if self._arguments is None:
                 self._arguments = (ctypes.c_int64 * len(arguments))()
@@ -130,13 +130,13 @@ class Launcher:
 
 
 def wait(where: Device, stream: int = 0) -> None:
-    """Until everything on a stream is done."""
+    """Wait until everything on a stream is done."""
     with where.current():
         check(driver().cuStreamSynchronize(stream), "a kernel failed on the device")
 
 
 class _Copy(ctypes.Structure):
-    """What the driver wants to know of a copy of rows (CUDA_MEMCPY2D)."""
+    """The parameters of a copy of rows (CUDA_MEMCPY2D)."""
 
     _fields_ = [
         ("source_x", _size), ("source_y", _size), ("source_kind", _int), ("source_host", _pointer),
@@ -150,7 +150,7 @@ class _Copy(ctypes.Structure):
 def copy_rows(
     where: Device, source: tuple[int, int], target: tuple[int, int], width: int, rows: int, stream: int
 ) -> None:
-    """Copy rows of `width` bytes within a device; `source` and `target` are addresses and distances."""
+    """Copy rows of `width` bytes within a device; `source` and `target` are addresses and pitches."""
     if not width or not rows:
         return
     pitches = [max(pitch, width) for _, pitch in (source, target)]
@@ -163,9 +163,9 @@ def copy_rows(
 
 
 class Stream:
-    """Work of a device that runs in order, beside that of other streams. The driver's streams are used again.
+    """Work of a device that runs in order, concurrently with other streams. The driver's streams are reused.
 
-    So they stay few: what is kept for each (notes of kernels) does not grow with the number of calls.
+    So they stay few, and data kept per stream (notes of kernels) do not grow with the number of calls.
     """
 
     def __init__(self, where: Device):
@@ -184,7 +184,7 @@ class Stream:
 
 
 class Pinned:
-    """Memory of the host that a device reads and writes by itself."""
+    """Host memory that a device accesses directly."""
 
     def __init__(self, where: Device, size: int):
         self.device, pointer = where, ctypes.c_void_p()

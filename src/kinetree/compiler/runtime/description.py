@@ -1,4 +1,4 @@
-"""What a compiled program takes and gives."""
+"""The signature of a compiled program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Core:
-    """One argument or result of a kernel: its name and the shape that it has for one state."""
+    """One argument or result of a kernel: its name and its shape for one state."""
 
     name: str
     shape: Shape
@@ -25,7 +25,7 @@ class Core:
 
 @dataclass(frozen=True)
 class Description:
-    """A kernel's name, the type of its numbers, its arguments and its results."""
+    """A kernel's name, number type, arguments and results."""
 
     name: str
     dtype: str

@@ -1,4 +1,4 @@
-"""DLPack by ctypes: arrays of a device handed to other libraries, and taken from them.
+"""DLPack through ctypes: device arrays exchanged with other libraries.
 
 Reference: the DLPack specification, version 0.8 (`DLManagedTensor`), which every library reads.
 """
@@ -38,8 +38,8 @@ class _Managed(ctypes.Structure):
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
 
-_held: dict[int, tuple] = {}  # what other libraries still use, by the address of its description
-# Other libraries declare the types of these on `ctypes.pythonapi`, which all share.
+_held: dict[int, tuple] = {}  # in use by other libraries, by the address of its description
+# A private handle: other libraries declare types on the shared `ctypes.pythonapi`.
 _api = ctypes.PyDLL(None, handle=ctypes.pythonapi._handle)
 _api.PyCapsule_New.restype = ctypes.py_object
 _api.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -58,7 +58,7 @@ def _release(managed: Any) -> None:
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _forget(capsule: int) -> None:
-    """A capsule that nobody has taken is gone: so is its array."""
+    """An unused capsule was deleted: release its array."""
     one = ctypes.cast(capsule, ctypes.py_object)
     if _api.PyCapsule_IsValid(one, _NEW):
         _held.pop(_api.PyCapsule_GetPointer(one, _NEW), None)
@@ -66,7 +66,7 @@ def _forget(capsule: int) -> None:
 
 @atexit.register
 def let_go() -> None:
-    """Python ends, and others may still use arrays: these stay where they are, and nobody is called then."""
+    """At exit others may still use arrays: keep them alive, without calling back into Python."""
     for held in _held.values():
         held[1].deleter = _Deleter()
         _api.Py_IncRef(held)
@@ -76,7 +76,7 @@ def let_go() -> None:
 def capsule(
     owner: Any, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, device: int
 ) -> Any:
-    """A capsule of an array, its strides counted in numbers; `owner` lives as long as somebody uses it."""
+    """A capsule of an array, with strides in numbers; `owner` lives as long as the capsule is used."""
     managed = _Managed()
     sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
     steps = (ctypes.c_int64 * max(len(shape), 1))(*strides)
@@ -91,7 +91,7 @@ def capsule(
 
 
 class Taken:
-    """An array of another library, by its capsule; `__cuda_array_interface__` says where it stands."""
+    """An array of another library, by its capsule; `__cuda_array_interface__` gives its address."""
 
     def __init__(self, array: Any, stream: int):
         one = array.__dlpack__(stream=stream or 1)  # 1 is the stream that others call 0

@@ -1,11 +1,11 @@
-"""The shortest way from Python into machine code: built-in functions that are themselves machine code.
+"""The shortest path from Python into machine code: built-in functions that are themselves machine code.
 
-Two generated functions serve all kernels and all functions of a model. They are called as CPython calls
-built-in functions (METH_FASTCALL). The one for a kernel checks that every argument is an array of the right
-type and shape, for one state or a modest batch, makes the results that are not given, and runs the kernel;
-the one for a function first looks up the kernel for the model. In every other case a call is handed on to a
-general method. What they must know about the memory of Python and NumPy objects is verified against live
-objects when it is first needed; if anything is not as expected, kernels are called the general way.
+Two generated functions serve all kernels and all functions of a model. CPython calls them like built-in
+functions (METH_FASTCALL). The one for a kernel checks that every argument is an array of the right type and
+shape, for one state or a modest batch, creates the results that are not given, and runs the kernel; the one
+for a function first looks up the kernel for the model. All other calls are passed on to a general method. The
+memory layout of Python and NumPy objects is verified against live objects on first use; if anything is
+unexpected, kernels are called in the general way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kinetree.compiler.runtime.machine import host, lock
 from kinetree.compiler.runtime.native import Library, library
 
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_Return": 76}  # places in NumPy's table
+NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_Return": 76}  # indices in NumPy's table
 PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyType_GenericAlloc", "PyEval_SaveThread",
     "PyEval_RestoreThread",
@@ -52,13 +52,13 @@ class MethodDef(ctypes.Structure):
 
 
 class Words(np.ndarray):
-    """The facts that a built-in function reads; they also keep alive whatever they point to."""
+    """The facts that a built-in function reads; they also keep alive what they point to."""
 
     keeps: list[Any]
 
     @classmethod
     def of(cls, size: int, facts: dict[int, int], *keeps: Any) -> Self:
-        """A new array of words, zero except for the facts at their places."""
+        """A new array of words, zero except for the given facts."""
         words = np.zeros(size, np.int64).view(cls)
         words.keeps = list(keeps)
         for place, fact in facts.items():
@@ -89,7 +89,7 @@ class Context(Words):
         first = entry.ONE if single else entry.RUN
         self.write(first + 1, code.tables)
         self.write(first + 2, workspace.__array_interface__["data"][0])
-        self.write(first, code.address)  # last: the function looks at this word
+        self.write(first, code.address)  # last: the function tests this word
 
 
 class Forms(Words):
@@ -98,16 +98,16 @@ class Forms(Words):
     turn = 0
 
     def know(self, first: Any, given: Sequence[tuple[str | None, int | None, Any]], context: Context) -> None:
-        """Let calls of a form lead to a kernel, whose context must live as long as the first argument.
+        """Route calls of a form to a kernel, whose context must live as long as the first argument.
 
         Args:
             first: the first argument.
-            given: for each one that follows its name, None if it is given by position; which array of the
-                kernel it is, or None; and in this case the object that it must be.
+            given: for each further argument its name, None if positional; which array of the kernel it is, or
+                None; and in that case the object that it must be.
         """
         if len(given) > entry.ARGUMENTS:
             return
-        self.turn = (self.turn + 1) % entry.KNOWN  # the oldest form makes room
+        self.turn = (self.turn + 1) % entry.KNOWN  # replaces the oldest form
         start = entry.FORMS + entry.FORM * self.turn
         self.write(start, 0)
         objects = [(name, None if array is not None else value) for name, array, value in given]
@@ -120,7 +120,7 @@ class Forms(Words):
             facts += [entry.CONSTANT, id(value)] if array is None else [array, 0]
         for place, fact in enumerate(facts, start + 1):
             self.write(place, fact)
-        self.write(start, id(first))  # last: the function looks at this word
+        self.write(start, id(first))  # last: the function tests this word
 
 
 def for_kernel(
@@ -131,7 +131,7 @@ def for_kernel(
     general: Callable,
     result: type = tuple,
 ) -> tuple[Callable, Context] | None:
-    """A built-in function that calls a kernel, or `general` instead; None if that is not possible here.
+    """A built-in function that calls a kernel, or else `general`; None if that is not possible here.
 
     `result` is the type of several results together: tuple, or a NamedTuple.
     """
@@ -164,9 +164,10 @@ def for_kernel(
 
 
 def by_forms(function: Any, general: Callable) -> Forms:
-    """Let an object be called by a built-in function that leads known forms to kernels, others to `general`.
+    """Make an object callable through a built-in function that routes known forms to kernels, others to
+    `general`.
 
-    There must be kernels that are called by one.
+    There must be kernels with built-in functions.
     """
     names = ("out",)
     facts = {0: id(general), entry.NAME: id(names[0]), entry.NAMES: id(names)}
@@ -177,7 +178,7 @@ def by_forms(function: Any, general: Callable) -> Forms:
 
 
 def call_by(instance: Any, call: Callable) -> None:
-    """Let an object be called by a built-in function: one in its class needs neither `self` nor a frame."""
+    """Make an object callable through a built-in function: in its class, without `self` or a frame."""
     kind = type(instance)
     instance.__class__ = type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
 
@@ -191,7 +192,7 @@ def _built_in(name: str, symbol: str, words: Words) -> Callable:
 @cache
 def _definition(name: str, symbol: str) -> MethodDef:
     """The definition that built-in functions of this name point to. It is never freed: they do not own it,
-    and read it when they go, after whatever else they keep alive.
+    and read it when they are deleted, after everything else they keep alive.
     """
     code = _library()
     assert code is not None
@@ -215,7 +216,7 @@ def _library() -> Library | None:
 
 
 def offsets() -> entry.Offsets:
-    """Where the members of array objects, descriptors and tuples are, given the size of the object header."""
+    """Member offsets of array objects, descriptors and tuples, given the size of the object header."""
     head = object.__basicsize__
     return entry.Offsets(
         type=8,
@@ -232,12 +233,12 @@ def offsets() -> entry.Offsets:
 
 
 def kind_of(descriptor: np.dtype) -> int:
-    """The part of a descriptor that tells which numbers an array holds, and in which byte order."""
+    """The part of a descriptor with the number type and byte order of an array."""
     return _word(id(descriptor) + offsets().kind) & entry.KIND_MASK
 
 
 def _symbols() -> dict[str, int] | None:
-    """The C functions that are needed; None if this Python or NumPy is not as expected."""
+    """The required C functions; None if this Python or NumPy is not as expected."""
     if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little" or not _layout_is_known():
@@ -264,7 +265,7 @@ def _numpy_functions() -> Any:
 
 
 def _layout_is_known() -> bool:
-    """True if array objects, tuples and the type header look in memory as the function takes them to."""
+    """True if array objects, tuples and the type header have the expected memory layout."""
     place = offsets()
     samples = (
         np.zeros((2, 3, 5)),

@@ -18,18 +18,18 @@ from kinetree.compiler.runtime.loaded import KEPT, Loaded
 from kinetree.errors import ArgumentError, ShapeError, SingularError
 
 BLOCK = 40e3  # nanoseconds of work that a thread takes at a time
-LONG = 300e3  # nanoseconds of one state, beyond which a call lets other Python threads run
+LONG = 300e3  # nanoseconds per state, above which a call releases the GIL
 
 
 class Kernel:
     """A program compiled for this machine: `kernel(*inputs, out=None)` with the semantics of a NumPy gufunc.
 
     Batch axes lead and broadcast; `out=` may be any array, also one of the inputs. A state gives the same
-    bits wherever it stands in a batch of any size, and for any number of threads. A state with NaN or
-    infinity among its inputs gives NaN; what a state that is refused leaves in `out=` is not defined. Machine
-    code is made when it is first needed: scalar code for one state, SIMD code for a batch.
+    bits anywhere in a batch of any size, and for any number of threads. A state with NaN or infinity among
+    its inputs gives NaN; the content of `out=` for a refused state is undefined. Machine code is compiled
+    when first needed: scalar code for one state, SIMD code for a batch.
 
-    A subclass may say more about what goes wrong (`wrong_shape`, `singular`), and how a kernel is made again
+    Subclasses may give more precise errors (`wrong_shape`, `singular`), and define how a kernel is recreated
     (`program`), also in another process (`__reduce__`).
     """
 
@@ -42,15 +42,15 @@ class Kernel:
         self._threads: int | None = None
         self._single: Loaded | None = None
         self._batch: Loaded | None = None
-        self.calls = 0  # so far, until a built-in function takes them
+        self.calls = 0  # calls so far, until a built-in function takes over
         self._fast: Callable | None = None
         self._contexts: list[fastcall.Context] = []  # of the built-in functions that run this kernel
 
-    # -- what it is
+    # -- properties
 
     @property
     def ops(self) -> dict[str, int]:
-        """How often each operation stands in the program; `flops` = add + mul + div + sqrt."""
+        """How often each operation occurs in the program; `flops` = add + mul + div + sqrt."""
         return dict(self.artifact.ops)
 
     @property
@@ -65,11 +65,11 @@ class Kernel:
 
     @property
     def compile_seconds(self) -> float:
-        """The time that tracing and compiling took so far; 0 if the machine code was found on disk."""
+        """The time spent on tracing and compiling so far; 0 if the machine code was found on disk."""
         return self.artifact.seconds
 
     def report(self) -> str:
-        """What the kernel is, as a few lines of text."""
+        """A description of the kernel in a few lines of text."""
         return self.artifact.report()
 
     def __repr__(self) -> str:
@@ -83,11 +83,11 @@ class Kernel:
         return self.artifact.text(variant, self.program)
 
     def program(self) -> Program:
-        """The program, made again."""
+        """The program, recreated."""
         raise TypeError(f"the kernel {self.name} does not know how it was made")
 
     def wrong_shape(self, core: Core, shape: Shape) -> str:
-        """The message for an argument that has the wrong shape."""
+        """The message for an argument of the wrong shape."""
         return op.expected(core, shape)
 
     def singular(self, index: tuple[int, ...], state: list[np.ndarray]) -> NoReturn:
@@ -97,7 +97,7 @@ class Kernel:
 
     @property
     def threads(self) -> int | None:
-        """How many threads a batch may use; None: as many as `kinetree.compiler.runtime.threads` says."""
+        """How many threads a batch may use; None: the setting of `kinetree.compiler.runtime.threads`."""
         return self._threads
 
     @threads.setter
@@ -108,7 +108,7 @@ class Kernel:
         self.on_threads()
 
     def on_threads(self) -> None:
-        """Decide again which batches are worth more than one thread."""
+        """Update which batches are worth more than one thread."""
         if self._batch is not None:
             for context in self._contexts:
                 context.allow(pool.longest_alone(self._batch.variant.nanoseconds, self._threads))
@@ -117,7 +117,7 @@ class Kernel:
 
     @property
     def call(self) -> Callable:
-        """The kernel as a built-in function: what `kernel(...)` does, with the least overhead."""
+        """The kernel as a built-in function: the same as `kernel(...)`, with the least overhead."""
         if self._fast is None:
             made = self.fast(self._general)
             if made is None:
@@ -129,7 +129,7 @@ class Kernel:
     def fast(self, general: Callable, result: type = tuple) -> tuple[Callable, fastcall.Context] | None:
         """A built-in function that runs this kernel, or `general` if the arguments do not suit the code.
 
-        None if there is no such thing here. `result` is the type of several results: tuple or a NamedTuple.
+        None if that is not possible here. `result` is the type of several results: tuple or a NamedTuple.
         """
         made = fastcall.for_kernel(self.name, self.inputs, self.outputs, self.dtype, general, result)
         if made is not None:
@@ -143,7 +143,7 @@ class Kernel:
         return (self.call if self.calls > 1 else self._general)(*arrays, out=out)
 
     def _general(self, *arrays: Any, out: Any = None) -> Any:
-        """A call with whatever arrays."""
+        """A call with arbitrary arrays."""
         if len(arrays) != len(self.inputs):
             names = ", ".join(core.name for core in self.inputs)
             raise ArgumentError(f"{self.name} takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
@@ -206,7 +206,7 @@ class Kernel:
                 np.copyto(result, place)
 
     def _states(self, addresses: list[int], strides: list[int], count: int) -> int:
-        """Run states at equal distances; the first singular one, or -1."""
+        """Run equally spaced states; returns the first singular one, or -1."""
         batch = self.batch
         cost, lanes = batch.variant.nanoseconds, batch.variant.lanes
         limit = self.threads or pool.thread_limit()
@@ -219,7 +219,7 @@ class Kernel:
         position = tuple(int(k) for k in index)
         self.singular(position, [view[position] for view in views])
 
-    # -- machine code, made when first needed
+    # -- machine code, compiled when first needed
 
     @property
     def single(self) -> Loaded:
@@ -238,7 +238,7 @@ class Kernel:
         return self._batch
 
     def _connect(self) -> None:
-        """Let fast calls run the machine code that is there, if they do not hold up others for long."""
+        """Let fast calls run the available machine code, if they do not block others for long."""
         for context in self._contexts:
             if self._single is not None and self._single.variant.nanoseconds < LONG:
                 context.connect(self._single, single=True)

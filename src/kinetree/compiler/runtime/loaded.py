@@ -1,4 +1,4 @@
-"""Machine code in this process, with the memory that it works in."""
+"""Machine code in this process, with its workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kinetree.compiler.runtime import threads as pool
 from kinetree.compiler.runtime.native import Library
 
 ALIGNMENT = 64
-KEPT = 1 << 26  # bytes: larger workspaces are given back after a call
+KEPT = 1 << 26  # bytes: larger workspaces are freed after a call
 MOST = 1 << 29  # bytes of workspace for all threads of a call
 CLOSED = 1 << 62  # the next state of a batch that has not begun: no batch is that long
 
@@ -28,12 +28,12 @@ class Variant:
 
     name: str  # also of the function to call
     lanes: int
-    workspace_bytes: int  # of one thread: zeros before its first use, since results take their zeros from it
-    nanoseconds: float  # an estimate of the time of one state; decides on threads, nothing else
+    workspace_bytes: int  # per thread; zeroed before first use, since results take their zeros from it
+    nanoseconds: float  # estimated time per state; used only to decide on threads
 
 
 class Loaded:
-    """One variant of a program with its tables. Calls through it release the interpreter's lock."""
+    """One variant of a program with its tables. Calls through it release the GIL."""
 
     def __init__(self, library: Library, variant: Variant, tables: bytes):
         self.library = library
@@ -52,7 +52,7 @@ class Loaded:
         return max(1, MOST // max(1, self.variant.workspace_bytes))
 
     def workspace(self) -> np.ndarray:
-        """Memory for one thread; hand it back with `keep`."""
+        """Memory for one thread; return it with `keep`."""
         try:
             return self._workspaces.pop()
         except IndexError:
@@ -70,14 +70,14 @@ class Loaded:
         return result
 
     def run(self, addresses: list[int], strides: list[int], count: int, threads: int, block: int) -> int:
-        """Run states at equal distances, in at most this many threads; the first singular one, or -1.
+        """Run equally spaced states in at most this many threads; returns the first singular one, or -1.
 
-        This thread's machine code opens the batch to the others, and returns when no state is left and nobody
-        works on one any more. So an interrupt (Ctrl-C) leaves no thread behind that writes to the arrays.
+        This thread's machine code opens the batch to the others, and returns when all states are done and no
+        thread is working on one. So an interrupt (Ctrl-C) leaves no thread behind that writes to the arrays.
         """
         arguments = (ctypes.c_void_p * len(addresses))(*addresses)
         steps = (ctypes.c_int64 * len(strides))(*strides)
-        progress = (ctypes.c_int64 * 3)(CLOSED)  # the next state, how many are done, the first singular one
+        progress = (ctypes.c_int64 * 3)(CLOSED)  # next state, number done, first singular one
 
         def work(function: Callable[..., int]) -> int:
             workspace = self.workspace()
@@ -91,7 +91,7 @@ class Loaded:
 
 
 def aligned_bytes(size: int) -> np.ndarray:
-    """Zeroed memory that starts at a multiple of `ALIGNMENT`."""
+    """Zeroed memory, aligned to `ALIGNMENT`."""
     raw = np.zeros(size + ALIGNMENT, np.uint8)
     start = -_data(raw) % ALIGNMENT
     return raw[start : start + max(size, 1)]

@@ -1,4 +1,4 @@
-"""The machine that programs are compiled for: its processor, and the width of its vectors."""
+"""The machine that programs are compiled for: its processor and vector width."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from llvmlite.binding import ffi
 
 FLOAT_BYTES = {"float64": 8, "float32": 4}
 
-# Held by whoever uses LLVM, whose contexts are shared by the process. A process is forked only while nobody
-# does: the child would have half of somebody's work, and a lock that no thread of it will ever release.
-# llvmlite has a lock of its own, which is held without ours while what a collector finds is freed.
+# Held while LLVM is in use, whose contexts are shared by the process. A process is forked only while it is
+# free: otherwise the child would inherit unfinished work, and a lock that none of its threads would ever
+# release. llvmlite has its own lock, which is held without ours while garbage collection frees LLVM objects.
 lock = threading.RLock()
 _theirs: Any = getattr(ffi.lib, "_lock", nullcontext())
-_held: list[Any] = []  # of the two, for a fork; an interrupt may come in between
+_held: list[Any] = []  # locks held for a fork; an interrupt may come in between
 
 
 def _before_fork() -> None:
@@ -39,7 +39,7 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Target:
-    """A processor as LLVM names it, and what of it matters to the printer."""
+    """A processor as LLVM names it, with the properties that the printer needs."""
 
     triple: str
     cpu: str
@@ -48,7 +48,7 @@ class Target:
     has_fma: bool
 
     def lanes(self, dtype: str) -> int:
-        """How many states one vector of `dtype` numbers holds."""
+        """How many `dtype` numbers a vector holds."""
         return self.vector_bytes // FLOAT_BYTES[dtype]
 
     def machine(self, opt: int = 2) -> Any:
@@ -59,35 +59,35 @@ class Target:
 
     @property
     def registers(self) -> int:
-        """How many vectors its registers hold."""
+        """The number of vector registers."""
         if self.triple.partition("-")[0].lower() in ("i386", "i686"):
             return 8
         return 16 if self.vector_bytes < 64 and "86" in self.triple.partition("-")[0] else 32
 
     @property
     def window(self) -> int:
-        """How many bytes an address reaches by its shortest form; 0: that does not matter."""
+        """How many bytes the shortest address displacement covers; 0 if that does not matter."""
         is_x86 = self.triple.partition("-")[0].lower() in ("x86_64", "amd64")
         return 256 if is_x86 and self.vector_bytes < 64 else 0
 
     @property
     def asks_ahead(self) -> bool:
-        """Whether stores wait for memory that is not at hand, unless somebody asked for it before.
+        """Whether stores to memory outside the caches stall unless it is prefetched.
 
-        Where they do, asking saves a fifth to a third of the time of small programs with many results. Zen
-        has them in time, and asking costs three percent.
+        Where they do, prefetching saves a fifth to a third of the time of small programs with many results.
+        On Zen it is not needed, and costs three percent.
         """
         is_x86 = self.triple.partition("-")[0].lower() in ("x86_64", "amd64")
         return is_x86 and not self.cpu.startswith("znver")
 
     @property
     def yielding(self) -> str:
-        """The C function that lets other threads run: nothing goes in, an int comes out."""
+        """The C function that yields to other threads: no arguments, returns an int."""
         return "SwitchToThread" if "windows" in self.triple else "sched_yield"
 
     @property
     def key(self) -> str:
-        """Whatever decides which machine code is produced and whether it runs here."""
+        """Everything that determines the machine code and whether it runs here."""
         return "|".join((self.triple, self.cpu, self.features, str(self.vector_bytes), str(self.has_fma)))
 
 
@@ -107,7 +107,7 @@ def host() -> Target:
         triple = llvm.get_process_triple()
         try:
             known = llvm.get_host_cpu_features()
-        except RuntimeError:  # LLVM cannot tell: the baseline of the architecture
+        except RuntimeError:  # LLVM cannot tell: use the baseline of the architecture
             return describe(triple, "", {})
         return describe(triple, llvm.get_host_cpu_name(), known, known.flatten())
 

@@ -1,4 +1,4 @@
-"""Machine code: from LLVM text to an object file, and from there to functions that can be called."""
+"""Machine code: from LLVM text to an object file, and from there to callable functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kinetree.compiler.runtime import cache
 from kinetree.compiler.runtime.machine import Target, host, lock
 from kinetree.errors import CompileError
 
-OPT = 1  # LLVM's level of optimization
+OPT = 1  # LLVM's optimisation level
 
 _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 
@@ -29,7 +29,7 @@ _libraries: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDiction
 def library(
     text: str, target: Target, symbols: Mapping[str, int] | None = None, passes: int = 0
 ) -> Library:
-    """The machine code of an LLVM module, from memory or disk if it is there, else compiled now.
+    """The machine code of an LLVM module, from memory or disk if available, else compiled now.
 
     Args:
         symbols: the addresses of functions that it calls, besides those of the C library.
@@ -46,7 +46,7 @@ def library(
 def copy(
     text: str, target: Target, symbols: Mapping[str, int] | None = None, passes: int = 0
 ) -> Library:
-    """The same, loaded once more: with variables of its own."""
+    """The same, loaded once more, with its own variables."""
     with lock:
         name = name_of(f"{passes}\0{text}", target)
         code, seconds = cache.load(name), 0.0
@@ -59,14 +59,14 @@ def copy(
 
 
 def name_of(text: str, target: Target) -> str:
-    """The name under which what is made of a text is kept: a hash of everything that decides it."""
+    """The cache name for a text: a hash of everything that determines the machine code."""
     facts = (llvmlite.__version__, target.key, str(OPT), text)
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()
 
 
 def build(text: str, target: Target, passes: int = 0) -> bytes:
     """The object file of an LLVM module."""
-    with lock:  # also while what belongs to LLVM is freed
+    with lock:  # also while LLVM objects are freed
         return _built(text, target, target.machine(OPT), passes)
 
 
@@ -80,14 +80,14 @@ def optimised(module: Any, machine: Any, level: int) -> Any:
         builder = _pass_builder(machine, level)
         manager = builder.getModulePassManager()
         manager.run(module, builder)
-        if type(manager)._dispose is ObjectRef._dispose:  # llvmlite 0.44 to 0.50 never gives its passes back
+        if type(manager)._dispose is ObjectRef._dispose:  # llvmlite 0.44 to 0.50 never frees its passes
             NewPassManager._dispose(manager)
             manager.detach()
     return module
 
 
 def _pass_builder(machine: Any, level: int) -> Any:
-    """What makes the passes: kept with the machine, since llvmlite does not give back all of it."""
+    """The pass builder: kept with the machine, since llvmlite does not free all of it."""
     made = machine.__dict__.setdefault("_pass_builders", {})
     if level not in made:
         options = llvm.create_pipeline_tuning_options(speed_level=level)
@@ -102,7 +102,7 @@ def assembly(text: str, target: Target) -> str:
 
 
 def parsed(text: str) -> Any:
-    """A module in a context of its own, which keeps every constant that it has seen: both go together."""
+    """A module in its own context, which keeps every constant that it has seen: both are freed together."""
     return llvm.parse_assembly(text, llvm.create_context())
 
 
@@ -121,7 +121,7 @@ class Library:
 
     def __init__(self, code: bytes, seconds: float, symbols: Mapping[str, int]):
         self.size = len(code)
-        self.seconds = seconds  # that compiling took, 0 if it was found on disk
+        self.seconds = seconds  # of compilation; 0 if it was found on disk
         with lock:
             for name, address in {**_library_functions(), **symbols}.items():
                 llvm.add_symbol(name, address)
@@ -131,7 +131,7 @@ class Library:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where the function `name` starts."""
+        """The address of the function `name`."""
         with lock:
             address = self._engine.get_function_address(name)
         if not address:
@@ -139,7 +139,7 @@ class Library:
         return address
 
     def variable(self, name: str) -> int:
-        """Where the global variable `name` stands."""
+        """The address of the global variable `name`."""
         with lock:
             return self._engine.get_global_value_address(name)
 
@@ -148,7 +148,7 @@ _known: dict[str, int] = {}
 
 
 def _library_functions() -> dict[str, int]:
-    """The C library's functions that machine code may call, by address."""
+    """The C library functions that machine code may call, by address."""
     if not _known:
         names = {"sin", "cos", "floor", "fma", *LIBRARY}
         wanted = {symbol for name in names for symbol in (name, f"{name}f")}
@@ -162,7 +162,7 @@ def _library_functions() -> dict[str, int]:
 
 
 def _c_libraries() -> Iterator[ctypes.CDLL]:
-    """The libraries that have these functions, by their usual names: looking them up takes long."""
+    """The libraries with these functions, by their usual names: searching for them is slow."""
     names = {"win32": ("ucrtbase", "msvcrt", "kernel32"), "darwin": ("libSystem.dylib",)}.get(sys.platform)
     for name in names or ("libm.so.6", "libc.so.6"):
         try:

@@ -1,10 +1,10 @@
-"""Which source a process runs: what it made may be kept only for exactly this source.
+"""The identity of the source that a process runs: results may be cached only for exactly this source.
 
-The contents of all files decide. To read them takes some milliseconds, so their hash is remembered in the
-cache, beside what the system says of every file. An edit can leave the size of a file and the time of its
-modification alike, but not the time of its last change (ctime), which no program can set. Wherever that is in
-doubt, the files are read: on other systems than Linux, on disks that are not local, if times are coarse, and
-while a file is so young that one more edit might not show.
+The contents of all files decide. Reading them takes some milliseconds, so their hash is cached together with
+the file status that the system reports. An edit can keep the size and modification time of a file, but not
+its change time (ctime), which no program can set. In case of doubt the files are read: on systems other than
+Linux, on disks that are not local, if times are coarse, and while a file is so recent that another edit might
+not show.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import time
 
 from kinetree.compiler.runtime import cache
 
-SETTLED = 60 * 10**9  # ns: by then a change is on the disk, and the next one has another time
-COARSE = 10**7  # ns: whole steps of this are times of FAT, of archives and of others that know no ctime
+SETTLED = 60 * 10**9  # ns: by then a change is on disk, and the next one has another time
+COARSE = 10**7  # ns: multiples of this are times of FAT, archives and others without a ctime
 
 Files = list[os.DirEntry[str]]
 
@@ -26,12 +26,12 @@ Files = list[os.DirEntry[str]]
 def source_digest(root: str | os.PathLike[str]) -> str | None:
     """A hash of the names and contents of all Python files below `root`; None if there are none.
 
-    They are read, unless the hash is remembered and no file was changed, added or removed since.
+    They are read, unless the hash is cached and no file was changed, added or removed since.
     """
     files = _files(root)
-    if not files:  # all of it is in an archive, or without its source
+    if not files:  # everything is in an archive, or without source
         return None
-    state = _state(files)  # before they are read: what is written meanwhile has another one
+    state = _state(files)  # before reading: a write in the meantime changes it
     if state is None:
         return _read(files, root)
     name = hashlib.sha256(b"source\0" + os.fsencode(root)).hexdigest()
@@ -47,18 +47,18 @@ def _files(root: str | os.PathLike[str]) -> Files:
     """The Python files below a folder, in the order of their paths."""
     found: Files = []
     folders = [os.fspath(root)]
-    for folder in folders:  # of which there are more and more
+    for folder in folders:  # grows during the loop
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
-                elif entry.name.endswith(".py") and entry.is_file():  # no link to nowhere, as editors leave
+                elif entry.name.endswith(".py") and entry.is_file():  # not a dangling link, as editors leave
                     found.append(entry)
     return sorted(found, key=lambda entry: entry.path)
 
 
 def _state(files: Files) -> bytes | None:
-    """A hash of what the system says of the files; None if a change might not show in it."""
+    """A hash of the status of the files; None if a change might not show in it."""
     if sys.platform != "linux":
         return None
     latest = time.time_ns() - SETTLED

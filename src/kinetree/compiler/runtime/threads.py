@@ -1,7 +1,7 @@
-"""How many threads share a batch, and the pool of them.
+"""The number of threads for a batch, and the thread pool.
 
-A batch is cut into blocks that threads take from a common counter, so a thread that is held up does not
-hold up the others. What a state's result is does not depend on who computes it.
+A batch is divided into blocks that threads take from a common counter, so a delayed thread does not delay the
+others. The result of a state does not depend on the thread that computes it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _lock = threading.Lock()
 _limit: int | None = None
 _followers: weakref.WeakSet[Follower] = weakref.WeakSet()
 _inbox: SimpleQueue[Callable[[], object]] = SimpleQueue()
-_pool: list[threading.Thread] = []  # the threads that wait at the inbox
+_pool: list[threading.Thread] = []  # threads that wait at the inbox
 
 
 def available() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
 
 
 def thread_limit() -> int:
-    """How many threads a large batch may use: all processors unless `set_threads` said otherwise."""
+    """How many threads a large batch may use: all processors unless set by `set_threads`."""
     return _limit if _limit is not None else available()
 
 
@@ -52,17 +52,17 @@ class Follower(Protocol):
 
 
 def follow(follower: Follower) -> None:
-    """Tell `follower`, as long as it lives, whenever the number of threads changes."""
+    """Notify `follower`, as long as it lives, when the number of threads changes."""
     _followers.add(follower)
 
 
 def longest_alone(nanoseconds: float, limit: int | None) -> int:
-    """The longest batch that one thread should do alone, if a state takes so long."""
+    """The longest batch that one thread should do alone, given the time per state."""
     return ALWAYS if (limit or thread_limit()) == 1 else max(2, int(2 * WORTH / nanoseconds))
 
 
 def offer(work: Callable[[], object], helpers: int) -> None:
-    """Let up to `helpers` other threads call `work` too, now or whenever they have time."""
+    """Let up to `helpers` other threads call `work` too, now or when they are free."""
     with _lock:
         for number in range(len(_pool), helpers):
             thread = threading.Thread(target=_serve, args=(_inbox,), name=f"kinetree-{number}", daemon=True)
@@ -77,7 +77,7 @@ def _serve(inbox: SimpleQueue[Callable[[], object]]) -> None:
     while True:
         try:
             inbox.get()()
-        except MemoryError:  # no room for another workspace: the others do all the work
+        except MemoryError:  # no memory for another workspace: the others do all the work
             continue
 
 

@@ -1,4 +1,4 @@
-"""Kernels for XLA: handlers of its foreign function interface that run machine code, without Python."""
+"""Kernels for XLA: handlers of its foreign function interface that run machine code without Python."""
 
 from __future__ import annotations
 
@@ -66,21 +66,21 @@ class Handler:
         self._facts[word] = np.uint64(value).astype(np.int64)
 
     def on_threads(self) -> None:
-        """Decide again which batches are worth more than one thread."""
+        """Update which batches are worth more than one thread."""
         limit = self.kernel.threads
         self._write(Facts.ALONE, pool.longest_alone(self.loaded.variant.nanoseconds, limit))
         self._write(Facts.MOST, min(limit or pool.thread_limit(), self.loaded.most_threads))
 
 
 def name_of(kernel: Kernel, single: bool) -> str:
-    """The name under which XLA knows the handler of a kernel: the same in every process."""
+    """The name of a kernel's handler in XLA: the same in every process."""
     variant = "one" if single else "run"
     digest = hashlib.sha256(kernel.text(variant).encode() + kernel.artifact.tables)
     return f"kinetree_{kernel.name}_{variant}_{digest.hexdigest()[:32]}"
 
 
 def api_of(header: str) -> Api:
-    """What the text of XLA's C header says about its interface."""
+    """The interface described by the text of XLA's C header."""
     version = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", header) for part in ("MAJOR", "MINOR")]
     functions = re.findall(r"_STRUCT_FIELD\(XLA_FFI_(\w+)\)", header)
     needed = ("Error_Create", "Error_Destroy", "ThreadPool_Schedule", "ThreadPool_NumThreads", "Stream_Get")

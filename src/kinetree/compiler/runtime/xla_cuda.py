@@ -1,4 +1,4 @@
-"""Kernels on NVIDIA GPUs for XLA: handlers of its foreign function interface that start them."""
+"""Kernels on NVIDIA GPUs for XLA: handlers of its foreign function interface that launch them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 class Place(NamedTuple):
-    """A kernel on one device: handles of the driver, addresses there, and the most blocks to start."""
+    """A kernel on one device: driver handles, device addresses, and the most blocks to launch."""
 
     context: int
     function: int
@@ -31,12 +31,12 @@ class Place(NamedTuple):
 
 
 class DeviceHandler:
-    """A function that XLA calls to start a kernel on its stream; on any of some devices.
+    """A function that XLA calls to launch a kernel on its stream, on any of several devices.
 
     Args:
         name: of the function that the kernel computes, for messages.
         inputs, outputs: the shapes of one state.
-        symbols: addresses of the driver's functions; by default those of the driver that is there.
+        symbols: addresses of the driver's functions; by default those of the installed driver.
     """
 
     def __init__(

@@ -41,24 +41,24 @@ def export_c(
     stack: int = STACK,
     cmake: bool = False,
 ) -> list[Path]:
-    """Write C99 code of functions for one model; the paths of the header, the source and a self-test.
+    """Write C99 code of functions for one model; returns the paths of the header, the source and a self-test.
 
-    The code has no heap, no globals but constant tables, and names of the model only in escaped comments.
+    The code has no heap, no globals except constant tables, and names of the model only in escaped comments.
     Each function computes one state and returns 0, or 1 if the result cannot be trusted because inertia is
-    singular. Arguments have the names that they have here, matrices are stored by rows, and the header says
-    where each joint stands in q and v and defines the sizes `<PREFIX>_NQ`, `_NV` and `_NB`.
+    singular. Arguments keep their names, matrices are stored by rows, and the header says where each joint is
+    in q and v and defines the sizes `<PREFIX>_NQ`, `_NV` and `_NB`.
 
     Args:
         functions: functions of a model, such as `[kinetree.inverse_dynamics]`, or pairs (function, options).
         model: the robot.
-        directory: where the files go; made if it does not exist.
+        directory: where the files go; created if it does not exist.
         prefix: of all names; the model's name by default.
         dtype: "float64" or "float32".
         mode: "unrolled", "looped", or None to choose by size.
-        optional: inputs to take that may be left out, such as "f_ext" or "parameters", for the functions that
-            have them.
+        optional: optional inputs to include, such as "f_ext" or "parameters", for the functions that have
+            them.
         stack: bytes of local arrays in a function; if it needs more, it takes memory as an argument `work`.
-        cmake: with a CMakeLists.txt that builds a static library and runs the self-test.
+        cmake: also write a CMakeLists.txt that builds a static library and runs the self-test.
     """
     jobs = []
     for entry in functions if isinstance(functions, (list, tuple)) else [functions]:
@@ -114,7 +114,7 @@ def _about(argument: Argument, job: Job) -> str:
 
 
 def _order(model: Model) -> list[str]:
-    """Where the coordinates of each joint stand."""
+    """Where the coordinates of each joint are."""
     lines = ["", "Where the joints stand in q and v:"]
     for body in model.bodies:
         q, v = model.position_index(body.joint_name), model.coordinate_index(body.joint_name)
@@ -133,19 +133,19 @@ def _places(index: slice) -> str:
 
 
 class C(Target):
-    """C99, compiled by the system's C compiler and called one state at a time: to check what is shipped."""
+    """C99, compiled by the system's C compiler and called one state at a time, to check what is shipped."""
 
     name = "c"
-    part_size = 0  # numbers that cross a cut would be memory that the caller must hand in
+    part_size = 0  # values that cross a cut would need memory from the caller
 
     def executable(self, job: Job) -> Callable[..., Any]:
         return job.model.memo((self, job), lambda: Library(job))
 
 
 def shared_library(source: Path, name: str, what: str) -> Path:
-    """The shared library of a C file, beside it, by the system's C compiler.
+    """Compile a C file to a shared library beside it, with the system's C compiler.
 
-    `name` of the function and `what` needs the compiler are for messages.
+    `name` of the function and `what` needs the compiler are for error messages.
     """
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:

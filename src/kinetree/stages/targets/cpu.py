@@ -1,4 +1,4 @@
-"""Machine code for this processor: scalar code for one state, SIMD code and threads for a batch."""
+"""Machine code for the CPU: scalar code for one state, SIMD code and threads for a batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cpu(Target):
 
 
 class ModelKernel(Kernel):
-    """The kernel of a function for one model: its messages speak of joints and bodies."""
+    """The kernel of a function for one model; its error messages name joints and bodies."""
 
     def __init__(self, job: Job):
         self.job = job
@@ -58,5 +58,5 @@ def _made(job: Job, key: str | None) -> Artifact:
 
 
 def _kernel(job: Job) -> ModelKernel:
-    """The kernel of a job: how kernels are unpickled."""
+    """The kernel of a job, for unpickling."""
     return Cpu().executable(job)

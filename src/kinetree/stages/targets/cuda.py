@@ -1,9 +1,9 @@
-"""NVIDIA GPUs: the same program, one state a thread, or a warp for each limb.
+"""NVIDIA GPUs: the same program, with one thread per state, or one warp per limb.
 
     kt.inverse_dynamics(robot, q, v, a)       arrays of CuPy, PyTorch, JAX: runs there, returns the same
-    kt.compile(kt.inverse_dynamics, robot, target="cuda")        a kernel; copies arrays of the host, if given
+    kt.compile(kt.inverse_dynamics, robot, target="cuda")        a kernel; copies host arrays, if given
 
-Nothing is copied between host and device in silence.
+Nothing is copied between host and device implicitly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kinetree.stages.target import Target
 from kinetree.stages.targets.cuda_code import Code, Loaded
 from kinetree.stages.targets.cuda_host import from_host
 
-FORMS = 256  # of calls that are remembered
+FORMS = 256  # cached call forms
 
 
 class Cuda(Target):
@@ -33,28 +33,28 @@ class Cuda(Target):
 
     name = "cuda"
     exact = True
-    part_size = 0  # there are many registers, and what crosses a cut is in slow memory
+    part_size = 0  # registers are plenty, and values that cross a cut go to slow memory
 
     def executable(self, job: Job) -> CudaKernel:
         return job.model.memo((type(self), job), lambda: CudaKernel(job, exact=self.exact))
 
 
 class Form(NamedTuple):
-    """What is known of a call from the shapes and strides of its arrays."""
+    """What the shapes and strides of its arrays say about a call."""
 
     batch: tuple[int, ...]
     states: int
     layout: str  # "rows", "dense" or "any"
     strides: list[tuple[int, int]]  # (state, element) of every input and output
-    columns: bool  # coordinate-major: neighbouring states stand side by side
+    columns: bool  # coordinate-major: neighbouring states are adjacent
 
 
 class CudaKernel:
     """A function of a model on GPUs: `kernel(*arrays, out=None)`, batch axes lead.
 
     Args:
-        silent: a state that the function refuses is NaN, and nobody waits to hear of it.
-        exact: with the bits of the processor.
+        silent: a refused state is NaN, and no error is raised.
+        exact: with the bits of the CPU.
     """
 
     def __init__(self, job: Job, silent: bool = False, exact: bool = True):
@@ -66,12 +66,12 @@ class CudaKernel:
 
     @property
     def ops(self) -> dict[str, int]:
-        """How often each operation stands in the program."""
+        """How often each operation occurs in the program."""
         return self.code.program.ops
 
     @property
     def source(self) -> str:
-        """The PTX for rows without gaps."""
+        """The PTX for contiguous rows."""
         return self.code.ptx("rows", cuda.device()).text
 
     @property
@@ -80,11 +80,11 @@ class CudaKernel:
         return self.code.tables
 
     def placed(self, where: cuda.Device) -> Loaded:
-        """The kernel for rows on one device, proven."""
+        """The verified kernel for rows on one device."""
         return self.code.load(where, "rows")
 
     def report(self) -> str:
-        """What the kernel is, as a few lines of text."""
+        """A description of the kernel in a few lines of text."""
         counts = ", ".join(f"{k} {v}" for k, v in self.ops.items() if v)
         return f"{self.name} ({self.dtype}, cuda)\n  operations {counts}"
 
@@ -123,7 +123,7 @@ class CudaKernel:
             targets = [View.of(r) for r in results]
         else:
             results = given
-            for target in targets:  # inputs are read again after results have been written
+            for target in targets:  # inputs are still read after results have been written
                 if any(target.overlaps(view) for view in views):
                     raise ShapeError(f"{self.name}: out shares memory with an input: give another array")
         if form.states:
@@ -145,7 +145,7 @@ class CudaKernel:
         return results if len(results) > 1 else results[0]
 
     def start(self, views: list[View], targets: list[View], where: cuda.Device, stream: int) -> None:
-        """Start the kernel on arrays that are known to be there; nobody looks at its guard."""
+        """Start the kernel on arrays that are on its device; its guard is not read."""
         form = self._form(views, targets)
         if form.states:
             notes = self.code.start(form, [v.pointer for v in (*views, *targets)], where, stream)
@@ -154,7 +154,7 @@ class CudaKernel:
                 notes.give_back()
 
     def _form(self, views: list[View], targets: list[View] | None) -> Form:
-        """What the arrays are, checked once for each form of call."""
+        """The form of the arrays, checked once for each form of call."""
         key = tuple([v[1:] for v in views]), targets and tuple([v[1:] for v in targets])
         found = self._forms.get(key)
         if found is None:
@@ -212,7 +212,7 @@ class CudaKernel:
         return Form(batch, count, "rows" if rows else "dense" if dense else "any", strides, columns)
 
     def _from_host(self, arrays: Sequence[Any], out: Any) -> Any:
-        """Arrays of the host, in chunks that are copied while others compute."""
+        """Run on host arrays, in chunks that are copied while others compute."""
         sources = [a.astype(self.dtype, copy=False) for a in self.job.checked(arrays)]
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(s)] for a, s in zip(sources, self.input_shapes)))
         count = math.prod(batch)

@@ -1,7 +1,7 @@
-"""The code of a job on GPUs: emitted, proved, loaded and started.
+"""The GPU code of a job: emitted, verified, loaded and launched.
 
-A kernel proves itself before it is trusted: some states run on both sides, and their bits are compared. What
-fails is built again at a lower level of optimisation, or refused; the level that passed is kept in the cache.
+A kernel is verified before use: some states run on both GPU and CPU, and their bits are compared. A kernel
+that fails is built again at a lower optimisation level, or refused; the level that passed is cached.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
 from kinetree.stages.targets.cuda_way import TOGETHER, way_of
 
-PROOF = 300  # states on which a kernel proves itself: several tiles for each of two blocks, the last ragged
-LEVELS = (4, 1, 0)  # of optimisation in the driver: what fails its proof is tried lower
-NONE = -1  # instead of a level, if a kernel fails at all of them
-LONG = 1 << 20  # characters of PTX from which on the highest level would take minutes
-WAVES = 8  # blocks on each processor where work arrays are in the device's memory
-MANY = 2**31 - 1  # blocks that a launch can have
-NEAR, FEW = 0.01, 0.1  # what is rough: how near most states are, and the share of those that need not be
-LARGE = 1e4  # numbers that are not moved to see how far states part by themselves
-STREAMS = 64  # for which notes and work arrays are kept
+PROOF = 300  # states that verify a kernel: several tiles for each of two blocks, the last one partial
+LEVELS = (4, 1, 0)  # optimisation levels of the driver, tried in this order
+NONE = -1  # in place of a level: the kernel fails at all of them
+LONG = 1 << 20  # characters of PTX above which the highest level would take minutes
+WAVES = 8  # blocks per multiprocessor where work arrays are in device memory
+MANY = 2**31 - 1  # the most blocks in a launch
+NEAR, FEW = 0.01, 0.1  # approximate kernels: tolerance, and the share of states that may exceed it
+LARGE = 1e4  # inputs above this are not perturbed when the sensitivity of states is measured
+STREAMS = 64  # streams whose notes and work arrays are kept
 
 
 class Ptx(NamedTuple):
-    """PTX, and what launching it needs."""
+    """PTX, and what its launch needs."""
 
     text: str
     tile: int
     threads: int
     shared: int
-    work: int  # numbers of a thread
-    waves: int  # of blocks, if there are to be so many at most
+    work: int  # per thread
+    waves: int  # limit on waves of blocks, or 0
 
     def packed(self) -> bytes:
         facts = " ".join(map(str, self[1:]))
@@ -61,10 +61,10 @@ class Ptx(NamedTuple):
 
 
 class Notes:
-    """What a kernel on one stream notes: the first state that a guard refuses, and the last large angle.
+    """What a kernel on one stream reports: the first state that a guard refuses, and the last large angle.
 
-    Work arrays of the kernel are here too: what runs on another stream has others. Whoever launches has taken
-    them out of `free`, so that threads do not read what is another's, and puts them back when they are read.
+    It also holds the work arrays of the kernel; each stream has its own. A launch takes an object out of
+    `free`, so that threads do not share it, and puts it back once it has been read.
     """
 
     def __init__(self, where: cuda.Device, stream: int, free: list[Notes] | None = None):
@@ -75,7 +75,7 @@ class Notes:
         self.reset()
 
     def work(self, size: int) -> int:
-        """Where work arrays of so many bytes stand."""
+        """The address of work arrays of this many bytes."""
         if size > self._work.size:
             self._work = cuda.Memory(self.device, size, kept=False)
         return self._work.pointer
@@ -89,12 +89,12 @@ class Notes:
                 cuda.check(status, "preparing a kernel")
 
     def copy(self) -> None:
-        """Have them on the host when the stream has come here; the device must be current."""
+        """Copy the notes to the host in stream order; the device must be current."""
         status = cuda.driver().cuMemcpyDtoHAsync_v2(self.host.pointer, self.memory.pointer, 16, self.stream)
         cuda.check(status, "copying from the device")
 
     def refused(self) -> int | None:
-        """The first state that was refused, once the stream is done; None if there is none."""
+        """The first refused state, once the stream is done; None if there is none."""
         cuda_kernels.wait(self.device, self.stream)
         worst = int(self.numbers[0])
         if worst >= 0:
@@ -103,21 +103,21 @@ class Notes:
         return worst if worst >= 0 else None
 
     def give_back(self) -> None:
-        """Let the next launch on this stream have them."""
+        """Release the notes for the next launch on this stream."""
         if self._free is not None:
             self._free.append(self)
 
 
 class Loaded(NamedTuple):
-    """A kernel on one device, with what it needs there."""
+    """A kernel loaded on one device, with its memory there."""
 
     launcher: cuda_kernels.Launcher
-    large: cuda_kernels.Launcher | None  # for large angles, behind the other; returns if there were none
+    large: cuda_kernels.Launcher | None  # for large angles, launched second; returns at once if none
     tile: int
     tables: cuda.Memory
     blocks: int  # at most
-    large_blocks: int  # of the kernel for large angles: as many as run at a time
-    work_numbers: int  # of each thread, in memory of the device
+    large_blocks: int  # of the kernel for large angles: as many as are resident
+    work_numbers: int  # per thread, in device memory
 
 
 class Code:
@@ -134,20 +134,20 @@ class Code:
         self.angles = {(x, k) for x, k in inputs if x.kind == "input" and type(k) is not Expr}
         self.guarded = self.program.guard is not None and not silent
         self._loaded: dict[tuple[int, str], Loaded] = {}
-        self._notes: dict[tuple[int, int], list[Notes]] = {}  # that nobody uses, by device and stream
+        self._notes: dict[tuple[int, int], list[Notes]] = {}  # unused ones, by device and stream
         self._epoch = itertools.count(1)
 
     # -- running
 
     def start(self, form: Any, pointers: list[int], where: cuda.Device, stream: int) -> Notes | None:
-        """Start the kernel for the arrays of a call; the notes to look at later, if it has a guard."""
+        """Launch the kernel on the arrays of a call; returns the notes to read later, if it has a guard."""
         loaded = self.load(where, form.layout)
-        if len(self._notes) > STREAMS:  # nobody says when a stream is gone
+        if len(self._notes) > STREAMS:  # destroyed streams are not reported
             self._notes.clear()
         free = self._notes.setdefault((where.number, stream), [])
         try:
             notes = free.pop()
-        except IndexError:  # other threads have them
+        except IndexError:  # other threads are using them
             notes = Notes(where, stream, free)
         arguments: list[int] = []
         for pointer, strides in zip(pointers, form.strides):
@@ -174,7 +174,7 @@ class Code:
     # -- code
 
     def ptx(self, layout: str, where: cuda.Device, large: bool = False) -> Ptx:
-        """The PTX for one layout of the arrays, from the cache if it is there."""
+        """The PTX for one array layout, from the cache if present."""
         key, name = self.job.key, ""
         if key is not None:
             device = where.architecture, where.shared
@@ -194,7 +194,7 @@ class Code:
         return ptx
 
     def load(self, where: cuda.Device, layout: str) -> Loaded:
-        """The kernel on a device, once it has proved itself there."""
+        """The kernel on a device, once verified there."""
         found = self._loaded.get((where.number, layout))
         if found is not None:
             return found
@@ -230,7 +230,7 @@ class Code:
         return hashlib.sha256(facts.encode()).hexdigest()
 
     def _level(self, near: Ptx, where: cuda.Device) -> int | None:
-        """The level of optimisation that a kernel is known to need; None if nothing is known against it."""
+        """The optimisation level that a kernel is known to need; None if nothing is known."""
         found = cache.load(self._name_of_level(near, where))
         known = {str(k).encode(): k for k in (*LEVELS[1:], NONE)}
         return known.get(found) if found is not None else None
@@ -239,9 +239,10 @@ class Code:
         cache.store(self._name_of_level(near, where), str(level).encode())
 
     def _tried(self, far: bool = False) -> tuple[list[np.ndarray], Sequence[Any]]:
-        """States, and what the CPU computes for them; without those that the function refuses.
+        """States, and their results on the CPU, without those that the function refuses.
 
-        `far`: every third has angles beyond those of the first kernel, as far as the program's are inputs.
+        `far`: every third state has angles beyond the range of the first kernel, where angles are inputs of
+        the program.
         """
         states, kernel = self.job.samples(PROOF), TARGETS["cpu"].executable(self.job)
         if far:
@@ -264,7 +265,7 @@ class Code:
         return [x[list(places)] for x in states], [np.stack(column) for column in zip(*rows, strict=True)]
 
     def _proves_itself(self, made: Loaded, where: cuda.Device) -> bool:
-        """Whether some states have the same bits on both sides, by each of the kernels."""
+        """Whether each of the kernels gives the same bits as the CPU on some states."""
         near = self._agrees(made.launcher, made, where, *self._tried())
         return near and (made.large is None or self._agrees(made.large, made, where, *self._tried(True)))
 
@@ -276,7 +277,7 @@ class Code:
         states: list[np.ndarray],
         expected: Sequence[Any],
     ) -> bool:
-        """Whether a kernel gives what is expected."""
+        """Whether a kernel gives the expected results."""
         count = len(states[0]) if states else PROOF
         held = [cuda.array(x, where.number) for x in states]
         inputs, outputs = self.job.shapes
@@ -287,9 +288,9 @@ class Code:
         for result in results:
             result.memory.put(np.full(result.shape, 777.0, self.dtype))
         notes = Notes(where, 0)
-        blocks = min(-(-count // made.tile), 2)  # so that blocks go on to a next tile too
+        blocks = min(-(-count // made.tile), 2)  # so that blocks also continue to a next tile
         work = notes.work(made.work_numbers * blocks * launcher.threads * self.dtype.itemsize)
-        # epoch 0 has been noted: the kernel for large angles runs too
+        # epoch 0 is already noted: the kernel for large angles runs too
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         with where.current():
             launcher.launch(arguments, blocks, 0)
@@ -298,7 +299,7 @@ class Code:
         if self.exact:
             return all(same_bits(*both) for both in found)
         moved: Sequence[Any] = expected
-        with suppress(KinetreeError):  # a state at the edge of what is refused
+        with suppress(KinetreeError):  # the perturbed state may be refused
             moved = _several(TARGETS["cpu"].executable(self.job)(*map(_moved, states)))
         return all(mostly_near(*both, np.asarray(m)) for both, m in zip(found, moved, strict=True))
 
@@ -308,18 +309,21 @@ def _several(found: Any) -> tuple[Any, ...]:
 
 
 def _moved(x: np.ndarray) -> np.ndarray:
-    """Numbers with another last bit; angles so large that this would be another angle stay."""
+    """Numbers with the last bit changed; angles so large that this would be another angle stay."""
     return np.where(np.abs(x) < LARGE, np.nextafter(x, np.inf, dtype=x.dtype), x)
 
 
 def mostly_near(a: np.ndarray, b: np.ndarray, moved: np.ndarray) -> bool:
-    """Whether nearly all states are about the same. Where motion is unstable, what is rough parts ways: about
-    as many states may as do by themselves, when what is given to them is moved by the last bit."""
+    """Whether nearly all states agree approximately.
+
+    Unstable motion amplifies rounding. So about as many states may differ as do when the last bits of their
+    inputs are changed.
+    """
     return not a.size or _far(a, b) <= FEW + 1.5 * _far(moved, b)
 
 
 def _far(a: np.ndarray, b: np.ndarray) -> float:
-    """The share of states that differ; NaN is like any other, and unlike every number."""
+    """The share of states that differ; NaN equals NaN, and differs from every number."""
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     with np.errstate(all="ignore"):
         size = 1.0 + np.max(np.abs(b), 1, keepdims=True, initial=0.0, where=np.isfinite(b))
@@ -328,7 +332,7 @@ def _far(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays are the same, bit by bit; a NaN is like any other."""
+    """Whether two arrays are equal bit by bit; all NaNs are equal."""
     kind = np.dtype(f"i{a.dtype.itemsize}")
     equal = np.ascontiguousarray(a).view(kind) == np.ascontiguousarray(b).view(kind)
     return bool(np.all(equal | (np.isnan(a) & np.isnan(b))))

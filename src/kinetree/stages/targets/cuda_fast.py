@@ -1,4 +1,4 @@
-"""NVIDIA GPUs, faster and less exact: divisions and roots of single precision are rough ones.
+"""NVIDIA GPUs, faster and less exact: float32 division and square root are approximate.
 
     kt.simulate(robot, q, v, duration=1.0, dt=0.002, target="cuda_fast")        arrays of a GPU, float32
 
@@ -13,7 +13,7 @@ from kinetree.stages.targets.cuda import Cuda, CudaKernel
 
 
 class CudaFast(Cuda):
-    """The same kernels with rough divisions and roots."""
+    """The same kernels with approximate division and square root."""
 
     name = "cuda_fast"
     exact = False

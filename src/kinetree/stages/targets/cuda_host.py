@@ -1,8 +1,7 @@
-"""Arrays of the host on a GPU: chunks of states are copied while others compute.
+"""Host arrays on a GPU: chunks of states are copied while others compute.
 
-Each of a few lanes has a stream, memory of the host that the device reads by itself, and memory of the
-device. While one chunk is copied to its lane by the processor, others are on their way there, computed, or on
-their way back.
+Each of a few lanes has a stream, pinned host memory and device memory. While the CPU copies one chunk into
+its lane, others are in transfer to the device, computed, or in transfer back.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from kinetree.stages.targets.cuda_code import Code, Notes
 
 CHUNK = 1 << 24  # bytes of a chunk, inputs and results
 LANES = 3
-COPIERS, MANY = 4, 1 << 20  # threads that copy on the host, from so many bytes on
+COPIERS, MANY = 4, 1 << 20  # threads that copy on the host, from this many bytes on
 
 
 class HostForm(NamedTuple):
-    """The form of a call with the arrays of a chunk."""
+    """The call form with the arrays of a chunk."""
 
     states: int
     strides: list[tuple[int, int]]
@@ -31,7 +30,7 @@ class HostForm(NamedTuple):
 
 
 class _Lane:
-    """One of the ways to the device and back."""
+    """A stream with its host and device buffers."""
 
     def __init__(self, where: cuda.Device, size: int):
         self.device, self.stream = where, cuda_kernels.Stream(where)
@@ -40,7 +39,7 @@ class _Lane:
         self.notes: Notes | None = None
 
     def part(self, offset: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Some bytes of the host's side as an array."""
+        """Some bytes of the host buffer as an array."""
         size = math.prod(shape) * dtype.itemsize
         return self.host.bytes[offset : offset + size].view(dtype).reshape(shape)
 
@@ -57,7 +56,7 @@ class _Lane:
 
 
 def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], count: int) -> int | None:
-    """Compute `results` (count, ...) from `inputs`, (count, ...) or one for all; the first state refused."""
+    """Compute `results` (count, ...) from `inputs` (count, ...) or shared; the first state refused."""
     if not count:
         return None
     where = cuda.device()
@@ -87,7 +86,7 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
         return found
 
     def copy(source: np.ndarray, target: np.ndarray) -> None:
-        """By several threads: one does not reach the memory's speed."""
+        """Copy with several threads: one alone does not reach memory bandwidth."""
         step = -(-len(source) // COPIERS)
         parts = [slice(k, k + step) for k in range(0, len(source), step)]
         if source.nbytes < MANY:
@@ -123,7 +122,7 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
                 lane.copy(False, starts[k], width * size)
         for lane in lanes:
             note(collect(lane))
-    finally:  # also if this is interrupted: memory and streams are used again by others
+    finally:  # also after an interrupt: memory and streams are reused by others
         copiers.shutdown()
         for lane in lanes:
             with suppress(cuda.CudaError):
@@ -132,7 +131,7 @@ def from_host(code: Code, inputs: list[np.ndarray], results: list[np.ndarray], c
 
 
 def _even(size: int) -> int:
-    """A number of bytes after which arrays begin well."""
+    """A number of bytes rounded up to the alignment of arrays."""
     return -(-size // 256) * 256
 
 

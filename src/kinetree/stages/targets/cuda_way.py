@@ -1,8 +1,9 @@
-"""How a program is best run on a GPU: rules, as measured; most are for straight programs on rows of states.
+"""How best to run a program on a GPU: measured rules, most of them for straight-line programs on rows of
+states.
 
-A state has one thread, unless its results are so many that few states fit into a block. What a thread keeps
-should fit its registers: the limbs of a robot are computed one after the other, some numbers are computed
-again instead of kept, and others wait in shared memory. `docs/gpu.md` says what was tried.
+A state has one thread, unless it has so many results that few states fit into a block. The values that a
+thread keeps should fit its registers: the limbs of a robot are computed one after another, some values are
+recomputed instead of kept, and others wait in shared memory. `docs/gpu.md` lists what was tried.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from kinetree.compiler.runtime import cuda
 from kinetree.stages.job import Job
 from kinetree.stages.targets.limbs import owners
 
-ARRIVING = {(9, 0): "whole", (8, 0): "chunks", (0, 0): ""}  # how rows arrive by themselves, by capability
-WHOLE = 12000  # the driver that knows how they arrive whole, as it counts
-HEAVY = 24  # operations for each number of inputs and results, from which on arithmetic takes longer
-WIDE = 4  # results for each number of inputs, from which on few states fit into a block
-FEW_BYTES = 3 << 10  # of the results of a state, if they are to fit into shared memory as they are
-KEPT = {"float64": 95, "float32": 230}  # numbers alive at a time, beyond which some are computed again
-PRICE = 12  # operations that a number may cost which is computed again
-CROWDED = {"float64": 108, "float32": 260}  # numbers alive at a time, beyond which some wait elsewhere
-HELD = {"float64": 95, "float32": 215}  # numbers that stay in registers then
-PRICES = (3, 6, 12, 16)  # operations that a number may cost then, the fewest that suffice
-FULL = (8, 4)  # warps of a processor whose threads have all registers that they can have
-ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps, and warps with such room
-TOGETHER = {"float32": 128}  # threads of a block that go through loops that end early together
+ARRIVING = {(9, 0): "whole", (8, 0): "chunks", (0, 0): ""}  # async copies of rows, by compute capability
+WHOLE = 12000  # the driver version (as it counts) from which whole rows can be copied
+HEAVY = 24  # operations per input and result above which arithmetic dominates
+WIDE = 4  # results per input above which few states fit into a block
+FEW_BYTES = 3 << 10  # largest results of a state that fit into shared memory as they are
+KEPT = {"float64": 95, "float32": 230}  # live values above which some are recomputed
+PRICE = 12  # operations that recomputing a value may cost
+CROWDED = {"float64": 108, "float32": 260}  # live values above which some wait in shared memory
+HELD = {"float64": 95, "float32": 215}  # values that stay in registers then
+PRICES = (3, 6, 12, 16)  # costs of recomputation tried then, lowest first
+FULL = (8, 4)  # warps per multiprocessor whose threads have all registers that they can have
+ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps -> warps with such room
+TOGETHER = {"float32": 128}  # threads per block that run loops with early exit in lockstep
 
 
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
-    """What `emit_gpu` is to be told of a program, besides its layout."""
+    """The options of `emit_gpu` for a program, besides its layout."""
     if not program.is_straight:
         return {}
     dtype, able = str(job.dtype), _arriving(where)
@@ -53,15 +54,15 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
 
 
 def _arriving(where: cuda.Device) -> str:
-    """How rows arrive on a device."""
+    """How rows are copied on a device."""
     how = next(how for least, how in ARRIVING.items() if where.capability >= least)
     return "chunks" if how == "whole" and cuda.driver_version() < WHOLE else how
 
 
 def _crowded(job: Job, program: Program, shared: int) -> dict[str, Any]:
-    """For programs that keep more than registers hold: numbers wait in shared memory.
+    """Options for programs that keep more values than there are registers: some wait in shared memory.
 
-    As few are computed again as lets all find a place; with fewer warps there are more places.
+    As few as possible are recomputed while all others find a place; fewer warps have more places.
     """
     dtype = str(job.dtype)
     held, (owner, weights) = HELD[dtype], owners(job, program)

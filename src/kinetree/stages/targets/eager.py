@@ -1,4 +1,4 @@
-"""The interpreter as a target: plain Python on numbers of any kind, a batch as one number."""
+"""The interpreter as a target: plain Python on numbers of any kind; a batch is one number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinetree.stages.target import Target, preferring
 
 
 class Eager(Target):
-    """Runs the body of a function as it stands."""
+    """Runs the body of a function as it is."""
 
     name = "eager"
 
@@ -33,9 +33,10 @@ class Evaluation:
 
 
 def _computable(array: Any) -> np.ndarray:
-    """Integers, truths and half precision as doubles: their own arithmetic would wrap around.
+    """Integers, booleans and half precision as doubles: their own arithmetic would overflow.
 
-    So are objects that are all plain numbers, or none at all: the rule of NaN holds for them as for others.
+    The same for arrays of objects that are empty or hold only plain numbers, so that the NaN rule holds for
+    them too.
     """
     array = np.asarray(array)
     if array.dtype == object and all(type(x) in (float, int) for x in array.flat):
@@ -47,7 +48,7 @@ def _computable(array: Any) -> np.ndarray:
 def _run(job: Job, arrays: dict[str, np.ndarray], out: Any) -> Any:
     function = job.function
     batch, cores = batch_of(function, job.model, arrays, job.options)
-    with np.errstate(invalid="ignore"), preferring("eager"):  # an infinity that comes in goes out as NaN
+    with np.errstate(invalid="ignore"), preferring("eager"):  # an infinite input gives NaN
         results = function.evaluate(job.model, arrays, job.options)
     results = poisoned(results, arrays, cores, batch)
     if job.dtype == "float32":

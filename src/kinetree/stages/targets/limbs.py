@@ -1,7 +1,7 @@
 """The limbs of a robot, for targets that compute them side by side.
 
-The trunk is what joins the limbs: the way from the roots to where the tree branches last. It is limb 0,
-together with limbs that are too small to be one of their own.
+The trunk joins the limbs: the path from the roots to where the tree last branches. It is limb 0, together
+with limbs that are too small to count.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from kinetree.compiler.ir.program import Program
 from kinetree.model import Model
 from kinetree.stages.job import Job
 
-MOST = 5  # limbs, with the trunk
-FOLLOWING = 2  # coordinates that the bodies of a limb have at least, to be one
+MOST = 5  # limbs, including the trunk
+FOLLOWING = 2  # velocities that a limb has at least
 
 
 def limbs(model: Model) -> tuple[list[int], list[float]]:
-    """The limb of each node, and how many velocities each limb has."""
+    """The limb of each node, and the number of velocities of each limb."""
     children: dict[int, list[int]] = {-1: []}
     for node in model.nodes:
         children[node.number] = []
@@ -51,14 +51,14 @@ def limbs(model: Model) -> tuple[list[int], list[float]]:
 
 
 def _fork(children: dict[int, list[int]], top: int) -> list[int]:
-    """Where the way that begins at a node branches: what follows there; nothing if it does not."""
+    """The children where the path from a node first branches; empty if it does not."""
     while len(children[top]) == 1:
         top = children[top][0]
     return children[top]
 
 
 def owners(job: Job, program: Program) -> tuple[Callable[[Array, int], int], list[float]]:
-    """To which limb each element of the inputs belongs, and how much work each limb is."""
+    """The limb of each input element, and the work of each limb."""
     model = job.model
     limb, sizes_of_limbs = limbs(model)
     places: dict[str, dict[int, int]] = {"nq": {}, "nv": {}, "nu": {}, "nb": {}}

@@ -1,9 +1,9 @@
-"""Addresses in few bytes: long straight code runs as fast as the processor can take in its bytes.
+"""Short address encodings: long straight-line code runs only as fast as the processor fetches its bytes.
 
-On x86-64 an instruction says in one byte how far its number is from the address in a register, but in four
-bytes if that is more than 128 bytes. So what a function reads and writes is divided into windows of 256
-bytes. Registers point to the middle of the first window of every array; a few more hold distances of windows,
-which an instruction can add once, twice, four or eight times. They are chosen to reach what is used most.
+On x86-64 a displacement from an address register takes one byte up to 128 bytes, and four bytes beyond. So
+the memory that a function accesses is divided into windows of 256 bytes. One register per array points to the
+middle of its first window; a few more hold distances in windows, which an instruction can add with a scale of
+1, 2, 4 or 8. They are chosen to cover the most accesses.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ TIMES = (1, 2, 4, 8)
 
 
 class Addresses:
-    """The addresses that one function asks for: bytes behind an address that has a name."""
+    """The addresses that one function requests: byte offsets from named addresses."""
 
     def __init__(self, window: int):
-        self._window = window  # bytes; 0: all addresses are equally short
-        self._asked: dict[int, tuple[str, str, int]] = {}  # by line: a new name, a start, bytes behind it
+        self._window = window  # bytes; 0: all encodings are equally short
+        self._asked: dict[int, tuple[str, str, int]] = {}  # by line: new name, start, byte offset
         self._known: dict[str, tuple[str, int]] = {}
-        self._reached: dict[int, tuple[int, int]] = {}  # windows, by which distance, and how many times that
+        self._reached: dict[int, tuple[int, int]] = {}  # window: distance register and scale
 
     def ask(self, line: int, name: str, start: str, offset: int) -> None:
-        """Note that `line` is to give `name` to an address, behind a start or behind what was asked for."""
+        """Request that `line` defines `name` as an address relative to a start or an earlier request."""
         start, before = self._known.get(start, (start, 0))
         self._known[name] = start, before + offset
         self._asked[line] = name, start, before + offset
 
     def sort(self, start: str, size: int) -> None:
-        """Let what is used most stand first, of entries of this size behind a start of our own."""
+        """Reorder the entries of this size after a start of our own, the most used first."""
         counts = Counter(offset for _, of, offset in self._asked.values() if of == start)
         places = {offset: k * size for k, (offset, _) in enumerate(counts.most_common())}
         for line, (name, of, offset) in self._asked.items():
@@ -40,13 +40,13 @@ class Addresses:
                 self._asked[line] = name, of, places[offset]
 
     def head(self) -> list[str]:
-        """What must stand at the beginning of the function. All has been asked for."""
+        """The lines at the beginning of the function, once all requests are known."""
         if not self._window:
             return []
         distances = self._choose()
         lines = []
         for distance in distances:
-            opaque = f'call i64 asm "", "=r,0"(i64 {distance * self._window})'  # or else LLVM adds it itself
+            opaque = f'call i64 asm "", "=r,0"(i64 {distance * self._window})'  # so that LLVM does not add it
             lines.append(f"  %distance{distance} = {opaque}")
             for k, times in enumerate(TIMES):
                 lines.append(f"  %distance{distance}.{times} = shl i64 %distance{distance}, {k}")
@@ -62,7 +62,7 @@ class Addresses:
         return lines
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines that were asked for."""
+        """The requested lines."""
         for line, (name, start, offset) in self._asked.items():
             base = start
             if self._window:
@@ -73,7 +73,7 @@ class Addresses:
             yield line, f"  {name} = getelementptr i8, ptr {base}, i64 {offset}"
 
     def _choose(self) -> list[int]:
-        """The distances that reach most."""
+        """The distances that cover the most accesses."""
         weights = Counter(offset // self._window for _, _, offset in self._asked.values())
         chosen: list[int] = []
         for _ in range(DISTANCES):

@@ -1,4 +1,4 @@
-"""Groups of states, for all of which each part of a program runs in turn, and whole batches."""
+"""Groups of states that run each part of a program in turn, and whole batches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ GROUP = "(ptr %args, ptr %strides, ptr %tables, i64 %s, i64 %end, i64 %n, ptr %w
 def define_group(lanes: int, count: int, bytes_each: int, functions: Sequence[str]) -> str:
     """`@group`: up to `count` times W states from s on, before `end`; returns the first singular one, or -1.
 
-    The parts of a long program run one after the other, each for all these states: the processor decodes a
-    part once and then has it at hand.
+    The parts of a long program run one after another, each for all of these states, so that the processor
+    decodes a part once and then reuses it.
     """
     f = Function(f"internal i64 @group{GROUP}", "#0")
     if count == 1:
@@ -33,7 +33,7 @@ def define_group(lanes: int, count: int, bytes_each: int, functions: Sequence[st
 
 
 def _run(f: Function, names: Sequence[str], s: str, ws: str) -> str:
-    """Call functions for W states, one after the other; what the last one returns."""
+    """Call functions for W states, one after another; returns the value of the last one."""
     states = ("ptr %args", "ptr %strides", "ptr %tables", f"i64 {s}", "i64 %n", f"ptr {ws}")
     result = ""
     for name in names:
@@ -43,13 +43,13 @@ def _run(f: Function, names: Sequence[str], s: str, ws: str) -> str:
 
 
 def define_run(states: int, streams: bool, yielding: str) -> str:
-    """`@run`: a whole batch, which other threads join by `@help`; returns the first singular state, or -1.
+    """`@run`: a whole batch, which other threads join through `@help`; returns the first singular state, or
+    -1.
 
-    A group is of this many `states`. `progress` is shared by the threads: the next state that nobody has
-    taken, how many are done, and the first singular one. A batch is open to others while `@run` works on it,
-    until all states are done.
+    A group has `states` states. The threads share `progress`: the next free state, how many are done, and the
+    first singular one. Threads can join while `@run` works on the batch, until all states are done.
     """
-    fence = "  fence seq_cst\n" if streams else ""  # non-temporal stores must be seen by whoever comes next
+    fence = "  fence seq_cst\n" if streams else ""  # make non-temporal stores visible to the next reader
     return f"""\
 define i64 @run{RUN} #0 {{
 entry:

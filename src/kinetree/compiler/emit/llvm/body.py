@@ -45,7 +45,7 @@ class Printer(Walk):
         self.hoisted = hoisted
         self.fused = fused
         self.results = results
-        self.direct = direct or {}  # outputs stored to an address, and where that address stands
+        self.direct = direct or {}  # outputs stored through an address, and where that address is
         self.functions: list[str] = []
         self.library: set[str] = set()
         self.needs_sincos = False
@@ -59,14 +59,14 @@ class Printer(Walk):
     # -- functions
 
     def core(self) -> list[str]:
-        """All functions of the program; the one to call is `@core`."""
+        """All functions of the program; the entry is `@core`."""
         outer = self._open({})
         self.statements(self.program.body.statements)
         text = self._close("core", SIGNATURE, outer)
         return [*self.functions, text]
 
     def parts(self) -> list[str]:
-        """The functions that do what `@core` does if they are called in this order."""
+        """The functions that do the work of `@core` when called in this order."""
         rest = [s for s in self.program.body.statements if not isinstance(s, (Clear, Spoil))]
         names = [self._names[s] for s in rest if isinstance(s, Part)]
         return names if names and len(names) == len(rest) else ["core"]
@@ -81,7 +81,7 @@ class Printer(Walk):
         return self._close(name, SIGNATURE, outer)
 
     def part(self, part: Part) -> None:
-        """A part is a function of its own; it is handed the integers of the loops around it."""
+        """A part becomes a function, which receives the integers of the loops around it."""
         integers = captured(part)
         arguments = "".join(f", i64 {self._operand(value)}" for value in integers)
         self._names[part] = name = f"part{len(self._names) + 1}"
@@ -144,7 +144,7 @@ class Printer(Walk):
         return None
 
     def _operand(self, value: Any) -> str:
-        """The name of a number, truth value or integer expression, or the text of a literal number."""
+        """The name of a number, boolean or integer expression, or the text of a literal."""
         if type(value) is not Expr:
             return self.number.constant(float(value))
         known = self._find(value)
@@ -203,7 +203,7 @@ class Printer(Walk):
         return self._fresh(f"load {kind}, ptr{self.tables} {address}, !invariant.load !1")
 
     def _lookup(self, matrix: Array, *places: Any) -> str:
-        """An element of a matrix, lane by lane; NaN if a place is NaN."""
+        """An element of a matrix, lane by lane; NaN if an index is NaN."""
         assert matrix.data is not None
         given = [self._operand(x) for x in places]
         kind = self.number.scalar
@@ -237,7 +237,7 @@ class Printer(Walk):
             self._bind(e, self._instructions(e.op, args))
 
     def _instructions(self, op: str, args: list[str]) -> str:
-        """The result of an operation by the table of instructions."""
+        """The result of an operation, from the table of instructions."""
         lines = INSTRUCTIONS[op] if self.fused or op not in UNFUSED else UNFUSED[op]
         if op in LIBRARY:
             self.library.add(op)
@@ -273,7 +273,7 @@ class Printer(Walk):
         self._store_slot(slot, value, base)
 
     def _result(self, array: Array, index: int) -> None:
-        """Keep an element of a result for its tile, and store the tiles that have all their elements now."""
+        """Hold an element of a result for its tile, and store the tiles that are now complete."""
         assert self.results is not None
         slot = self.results.slots.get((array, index))
         if slot is not None:
@@ -291,7 +291,7 @@ class Printer(Walk):
                     self.do(f"call void @llvm.prefetch.p0(ptr {ahead}, i32 1, i32 3, i32 1)")
 
     def _waiting(self, array: Array, index: int) -> str:
-        """An element of a result, from wherever it waits."""
+        """An element of a result, from wherever it is held."""
         assert self.results is not None
         value = self.results.values.get((array, index), 0.0)
         slot = self.results.slots.get((array, index))
@@ -341,7 +341,7 @@ class Printer(Walk):
         self._start(done)
 
     def before_turn(self, loop: Loop, latch: str, done: str) -> None:
-        """A loop may end before a turn: where it goes on, and where it is done."""
+        """Early exit before an iteration: where the loop continues, and where it is done."""
         if loop.until is not None:
             over = in_all_lanes(self, self.number, self._load(loop.flag))
             self._leave_if(over, done)

@@ -8,7 +8,7 @@ from kinetree.compiler.emit.llvm.types import Number
 
 
 def define_load_one(wide: Number, size: int, fused: bool) -> str:
-    """`@load_<size>` for one state; returns 0 in all lanes if the elements are finite, else NaN somewhere."""
+    """`@load_<size>` for one state; returns 0 in all lanes if all elements are finite, else NaN in some."""
     f = Function(f"internal {wide.vector} @{load_name(size)}(ptr %row, ptr %slots)", "#0")
 
     def tile(first: str, step: int, sums: list[str]) -> list[str]:

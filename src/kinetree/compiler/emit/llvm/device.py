@@ -1,4 +1,4 @@
-"""Makes of graphics processors: how each spells what LLVM has no common word for."""
+"""GPU makes: how each spells what LLVM has no common word for."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from kinetree.compiler.emit.llvm.types import Number
 
 @dataclass(frozen=True)
 class Device:
-    """How one make of processor spells what LLVM has no common word for."""
+    """How one make of GPU spells what LLVM has no common word for."""
 
     triple: str
-    kernel: str  # how a kernel is marked
-    shared: str  # address space of the memory that a block shares
-    own: str  # address space of what belongs to one thread; empty if it is the common one
-    thread: str  # number of the thread in its block, i32
-    block: str  # number of the block, i32
+    kernel: str  # marks a kernel
+    shared: str  # address space of shared memory
+    own: str  # address space of thread-local memory; empty if it is the common one
+    thread: str  # index of the thread in its block, i32
+    block: str  # index of the block, i32
     barrier: str
-    meeting: str  # the same, where warps come from different places
-    count: str  # a barrier that tells for how many threads of the block {0} holds, i32
-    all: str  # whether {0} holds for all threads of the warp
-    bounds: str  # the attribute that tells how many threads a block has
-    resident: str  # the one that tells how many blocks a processor shall hold
-    arrive: dict[int, str]  # copies to shared memory that go on by themselves, by size: where to, where from
-    commit: str  # what has begun to arrive is one group
-    wait: str  # until all but the last so many groups have arrived
-    opaque: str  # an integer of 64 bits, such that nobody knows that it is {0}
-    reciprocal: dict[str, str]  # roughly 1 / {0}, by the kind of number
-    root: dict[str, str]  # roughly 1 / sqrt({0})
-    roughly: str  # roughly sqrt({0}) of float32; empty if there is nothing of the kind
-    whole: str  # functions that move rows of a whole tile by themselves; empty if there are none
+    meeting: str  # the same, where warps arrive from different code
+    count: str  # a barrier that counts the threads of the block for which {0} holds, i32
+    all: str  # whether {0} holds in all threads of the warp
+    bounds: str  # the attribute for the number of threads in a block
+    resident: str  # the attribute for the number of resident blocks per multiprocessor
+    arrive: dict[int, str]  # asynchronous copies to shared memory, by size: destination, source
+    commit: str  # commits the copies started so far as one group
+    wait: str  # waits until all but the last {0} groups have arrived
+    opaque: str  # a 64-bit integer equal to {0} that the compiler cannot see through
+    reciprocal: dict[str, str]  # approximately 1 / {0}, by number type
+    root: dict[str, str]  # approximately 1 / sqrt({0})
+    roughly: str  # approximately sqrt({0}) of float32; empty if there is none
+    whole: str  # functions that copy the rows of a whole tile asynchronously; empty if there are none
     declarations: str
 
 
@@ -163,7 +163,7 @@ def declarations() -> str:
 
 
 def attributes(device: Device, threads: int, resident: int = 0) -> str:
-    """What is known of the kernel, and the marks of branches and loads."""
+    """The attributes of the kernel, and the metadata of branches and loads."""
     held = device.resident.format(resident) if resident else ""
     return f"""attributes #0 = {{ nounwind {device.bounds.format(threads)} {held} }}
 !0 = !{{!"branch_weights", i32 1, i32 100000}}

@@ -1,4 +1,4 @@
-"""The functions around the core: load W states, take sines and cosines, run, watch for NaN, store."""
+"""The functions around the core: load W states, compute sines and cosines, run, check for NaN, store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def define_one(
         lines.append("  call void @angles(ptr %ws, ptr %tables, ptr %args)")
     lines.append("  call void @core(ptr %ws, ptr %tables, ptr %args)")
     lines += _finite(program, layout, number, wide, total)
-    if program.guard is not None:  # a singular state leaves the caller's arrays alone
+    if program.guard is not None:  # a singular state leaves the caller's arrays unchanged
         lines += ["  br i1 %hit, label %refuse, label %store", "refuse:", "  ret i64 0", "store:"]
     for j, array in enumerate(program.outputs, len(program.inputs)):
         row = _row(lines, j, 1) if array.size else ""
@@ -45,7 +45,7 @@ def define_one(
 def define_begin(
     program: Program, layout: Layout, number: Number, angles: int, results: Results | None
 ) -> str:
-    """`@begin`: bring the states s ... s + W - 1 (at most n - 1) into a workspace."""
+    """`@begin`: load the states s ... s + W - 1 (at most n - 1) into a workspace."""
     lines = _last(number.lanes)
     loads, total = _load(program, layout, number, number)
     lines += loads
@@ -65,7 +65,7 @@ def define_begin(
 
 
 def define_end(program: Program, layout: Layout, number: Number, results: Results | None) -> str:
-    """`@end`: bring results to the caller's rows; returns the first singular state, or -1."""
+    """`@end`: store results to the caller's rows; returns the first singular state, or -1."""
     lines = _last(number.lanes)
     total = ""
     if program.spoil is not None:
@@ -87,7 +87,7 @@ def define_end(program: Program, layout: Layout, number: Number, results: Result
                 f"  %target{j} = load ptr, ptr %told{j}",
             ]
             finish = [f"  call void @finish{k}({place}, ptr %target{j})"]
-            if not results.empty[array]:  # then there is something to do only if the rows are elsewhere
+            if not results.empty[array]:  # then there is work only if the rows are elsewhere
                 staged = f"  %staged{j} = icmp ne ptr %target{j}, {row}"
                 branch = f"  br i1 %staged{j}, label %copy{j}, label %there{j}"
                 finish = [staged, branch, f"copy{j}:", *finish, f"  br label %there{j}", f"there{j}:"]
@@ -105,7 +105,7 @@ def define_end(program: Program, layout: Layout, number: Number, results: Result
 
 
 def _last(lanes: int) -> list[str]:
-    """`%last`: the number of the last state among W."""
+    """`%last`: the index of the last state among W."""
     return [
         "  %left = sub i64 %n, %s",
         "  %most = sub i64 %left, 1",
@@ -114,7 +114,7 @@ def _last(lanes: int) -> list[str]:
 
 
 def _load(program: Program, layout: Layout, number: Number, wide: Number) -> tuple[list[str], str]:
-    """Copy the inputs; the sum that is not 0 in the lanes that are not finite, "" if nobody asks for it."""
+    """Copy the inputs; the sum that is non-zero in lanes that are not finite, "" if it is not needed."""
     lines: list[str] = []
     total = ""
     for j, array in enumerate(program.inputs):
@@ -141,7 +141,7 @@ def _slots(j: int, array: Array, layout: Layout, number: Number) -> list[str]:
 
 
 def _cleared(program: Program, layout: Layout, number: Number, elsewhere: Collection[Array]) -> list[str]:
-    """Zero the arrays that start at zero; of those that stand elsewhere, the caller's of one state."""
+    """Zero the arrays that start at zero; of those stored elsewhere, the caller's for one state."""
     lines = []
     for k, statement in enumerate(program.body.statements):
         if not isinstance(statement, Clear):
@@ -177,7 +177,7 @@ def _row(lines: list[str], j: int, lanes: int) -> str:
 
 
 def _finite(program: Program, layout: Layout, number: Number, wide: Number, total: str) -> list[str]:
-    """Find the states with a NaN or an infinity among their inputs, and the first singular one."""
+    """Find the states with NaN or infinity among their inputs, and the first singular one."""
     lines = []
     mask = f"i{wide.lanes}"
     zero = wide.constant(0.0)
@@ -241,7 +241,7 @@ def _singular(program: Program, layout: Layout, number: Number) -> list[str]:
 
 
 def define_spoil(number: Number) -> str:
-    """`@spoil`: NaN into the rows, of 0 ... last, whose bit is set in `which`."""
+    """`@spoil`: write NaN to those of the rows 0 ... last whose bit is set in `which`."""
     scalar, nan = number.scalar, Number(number.dtype, 1).constant(float("nan"))
     head = "internal void @spoil(ptr %row, i64 %stride, i64 %last, i64 %which, i64 %size)"
     f = Function(head, "noinline nounwind")
@@ -258,7 +258,7 @@ def define_spoil(number: Number) -> str:
 def define_angles(
     layout: Layout, number: Number, angles: int, fused: bool, literals: Literals
 ) -> str:
-    """`@angles`: the arguments of the hoisted sines and cosines, and then these themselves."""
+    """`@angles`: the arguments of the hoisted sines and cosines, then the sines and cosines themselves."""
     wide = literals.number
     together = angles_at_once(number, angles)
     step = together * (wide.lanes if number.lanes == 1 else 1)
@@ -293,5 +293,5 @@ done:
 
 
 def angles_at_once(number: Number, angles: int) -> int:
-    """How many vectors of angles are worked on side by side."""
+    """How many vectors of angles are processed side by side."""
     return 2 if number.lanes > 1 and angles > 1 else 1

@@ -1,14 +1,15 @@
-"""Logarithm, exponential and arcs of a vector: our own code, so that every processor gives the same bits.
+"""Vector logarithm, exponential and inverse trigonometric functions: our own code, for equal bits everywhere.
 
-All are computed in double precision and without branches; what is single is widened before and rounded after.
-With z small, each is a leading term and a polynomial that interpolates the rest at Chebyshev nodes:
+All are computed in double precision and without branches; single precision is widened before and rounded
+after. For small arguments each is a leading term plus a polynomial that interpolates the rest at Chebyshev
+nodes:
 
     exp(x) = 2^k (1 + r + r^2/2 + r^3 P(r))          k = round(x / ln 2), r = x - k ln 2
     log(x) = k ln 2 + f - f^2/2 + s (f^2/2 + s^2 P(s^2))    x = 2^k (1 + f), s = f / (2 + f)
     atan(u) = u + u^3 P(u^2)       u = a/b, or (a - b)/(a + b), by which an angle is pi/4 + atan(u)
 
-exp, log and atan stay below 1 ulp, what is made of them (asin, acos, atan2, tanh) below 2. It needs fused
-multiply-add; without it the C library is asked (`instructions.each`).
+exp, log and atan stay below 1 ulp, functions built on them (asin, acos, atan2, tanh) below 2. They need fused
+multiply-add; without it the C library is called (`instructions.each`).
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Lines:
     def when(
         self, relation: str, a: str | float, b: str | float, then: str | float, other: str | float
     ) -> str:
-        """One of two numbers, by how two others compare."""
+        """One of two numbers, depending on a comparison of two others."""
         v = self.number.vector
         truth = self.op(f"fcmp {relation}", a, b)
         return self.let(f"select {self.number.boolean} {truth}, {v} {self._(then)}, {v} {self._(other)}")
@@ -101,7 +102,7 @@ class Lines:
         return self.let(f"bitcast {self.number.integer} {bits} to {self.number.vector}")
 
     def whole(self, name: str, a: str, b: str | int) -> str:
-        """An operation on integers."""
+        """An integer operation."""
         other = b if isinstance(b, str) else self.number.integer_constant(b)
         return self.let(f"{name} {self.number.integer} {a}, {other}")
 
@@ -109,7 +110,7 @@ class Lines:
         return self.number_of(self.whole("shl", self.whole("add", k, 1023), 52))
 
     def signed(self, size: str, like: str) -> str:
-        """A number that is not negative with the sign of another."""
+        """A non-negative number with the sign of another."""
         sign = self.whole("and", self.bits(like), -(2**63))
         return self.number_of(self.whole("or", self.bits(size), sign))
 
@@ -146,7 +147,7 @@ def _log(f: Lines, x: str) -> str:
     rest = f.fma(s, f.fma(z, f.polynomial(LOG, z), half), f.mul(k, LN2_SHORT[1]))
     y = f.fma(k, LN2_SHORT[0], f.neg(f.sub(f.sub(half, rest), d)))
     y = f.when("oeq", x, 0.0, -INFINITY, f.when("olt", x, 0.0, NAN, y))
-    return f.when("ueq", x, INFINITY, x, y)  # infinity and NaN as they are
+    return f.when("ueq", x, INFINITY, x, y)  # infinity and NaN unchanged
 
 
 def _atan2(f: Lines, y: str, x: str) -> str:
@@ -163,7 +164,7 @@ def _atan2(f: Lines, y: str, x: str) -> str:
     above, below = f.when("ogt", low, limit, back, low), f.when("ogt", low, limit, total, high)
     below = f.when("oeq", below, 0.0, 1.0, below)
     u = f.div(above, below)
-    # what the roundings of the sum, the difference and the quotient lost
+    # rounding errors of the sum, the difference and the quotient
     lost_total, lost_back = f.sub(low, f.sub(total, high)), f.sub(low, f.add(back, high))
     lost = f.when("ogt", low, limit, f.fma(f.neg(u), lost_total, lost_back), 0.0)
     lost = f.div(f.add(f.fma(f.neg(u), below, above), lost), below)

@@ -1,7 +1,7 @@
 """The text of the functions behind fast calls (see `kinetree.compiler.runtime.fastcall`).
 
 They read contexts, arrays of 64-bit words: one for each kernel, and one for each function of a model, which
-leads on to those of its kernels. `entry_parts` says what the words are.
+refers to those of its kernels. `entry_parts` defines the words.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kinetree.compiler.emit.llvm.entry_parts import ALONE, ARRAYS, SPEC, Offsets
 from kinetree.compiler.emit.llvm.function import ATTRIBUTES, Function
 
 CALL = "ptr %args, i64 %nargs, ptr %kwnames"
-UNTAKEN = "inttoptr (i64 -1 to ptr)"  # what `@attempt` gives if a call does not suit the machine code
+UNTAKEN = "inttoptr (i64 -1 to ptr)"  # returned by `@attempt` if a call does not suit the machine code
 
 
 def define_entries(offset: Offsets) -> str:
@@ -42,10 +42,10 @@ def _define_kernel(offset: Offsets) -> str:
 
 
 def _define_function(offset: Offsets) -> str:
-    """`@function`: look up which kernel takes a call of this form, and hand it its arrays in their order."""
+    """`@function`: find the kernel for a call of this form, and pass it its arrays in order."""
     f = Function(f"ptr @function(ptr %self, {CALL})")
     arrays = f.let(f"alloca [{part.CONSTANT + 1} x ptr]")
-    named, outs = f.let("alloca i64"), f.let("alloca i64")  # how many arguments have a name; 1 with `out=`
+    named, outs = f.let("alloca i64"), f.let("alloca i64")  # how many arguments are named; 1 with `out=`
     context = f.member("%self", offset.data)
     general = f.load(context, 0, "ptr")
     positional = f.sub("%nargs", 1)
@@ -90,7 +90,7 @@ def _define_function(offset: Offsets) -> str:
 
 
 def _define_usual(offset: Offsets) -> str:
-    """`@usual`: the shortest way for one state with one result, given or new; `@attempt` is for all calls."""
+    """`@usual`: the fast path for one state with one result, given or new; `@attempt` takes all calls."""
     f = Function(f"internal ptr @usual(ptr %context, {CALL})")
     places, result = f.let(f"alloca [{ARRAYS} x i64]"), f.let("alloca ptr")
     inputs, code = f.load("%context", part.INPUTS), f.load("%context", part.ONE, "ptr")
@@ -150,7 +150,7 @@ def _new_array(f: Function, axes: str, lengths: str) -> str:
 
 
 def _answer(f: Function, result: str, general: str) -> None:
-    """Return the result of an attempt, or else that of a general method for the same arguments."""
+    """Return the result of an attempt, or that of a general method for the same arguments."""
     f.when(f.same(result, UNTAKEN), "general")
     f.give(f"ptr {result}")
     f.block("general")
@@ -160,8 +160,8 @@ def _answer(f: Function, result: str, general: str) -> None:
 class _Attempt:
     """`@attempt`: run the machine code of a kernel if all arguments suit it; else `UNTAKEN`.
 
-    `places` and `strides` say where the data of every argument and result begin, and how far its states are
-    apart. `outs` are the results that are given, else null; `results` are references that the function owns.
+    `places` and `strides` say where the data of every argument and result begin, and the stride between its
+    states. `outs` are the given results, else null; `results` are references that the function owns.
     """
 
     def __init__(self, offset: Offsets):
@@ -171,8 +171,8 @@ class _Attempt:
         self.outs, self.results, self.dims = (f.let(f"alloca [{ARRAYS} x i64]") for _ in range(3))
         self.places = f.let(f"alloca [{2 * ARRAYS} x i64]")
         self.strides = f.at(self.places, ARRAYS)
-        self.shape = f.let("alloca [2 x i64]")  # of the batch: how many axes, and where their lengths are
-        self.variable = f.let("alloca i64")  # changes its meaning from part to part
+        self.shape = f.let("alloca [2 x i64]")  # of the batch: number of axes, and where their lengths are
+        self.variable = f.let("alloca i64")  # reused with different meanings
         self.inputs, self.outputs = f.load(self.context, part.INPUTS), f.load(self.context, part.OUTPUTS)
         self.arrays = f.add(self.inputs, self.outputs)
         f.unless(f.is_("eq", "%nargs", self.inputs), "untaken")
@@ -188,7 +188,7 @@ class _Attempt:
         return self.f.load(self.context, word, "ptr")
 
     def _gather(self) -> str:
-        """Whether there is an `out=`, one array or a tuple of arrays and None, and what is in it."""
+        """Whether there is an `out=`, one array or a tuple of arrays and None, and its contents."""
         f, offset = self.f, self.offset
         f.store("null", self.variable, kind="ptr")
         f.when(f.is_null("%kwnames"), "gathered")
@@ -218,7 +218,7 @@ class _Attempt:
         return given
 
     def _inspect(self) -> str:
-        """The states of the batch, if all objects suit the code and have its axes or, inputs, none."""
+        """The number of states, if all objects suit the code and have its batch axes (inputs: or none)."""
         f = self.f
         f.store(ALONE, self.variable)
         f.store(0, self.shape)
@@ -251,7 +251,7 @@ class _Attempt:
         words = f.at(self.context, f.choose(self.single, part.ONE, part.RUN))
         code, tables, workspace = (f.load(words, k, "ptr") for k in range(3))
         f.when(f.any_of(f.is_null(code), f.is_null(workspace)), "untaken")
-        others = f.choose(self.single, self.inputs, 0)  # one state may be overwritten by its own results
+        others = f.choose(self.single, self.inputs, 0)  # one state may overwrite its own inputs
         with f.given(self.given), f.each(self.inputs, self.arrays) as k, f.each(others, k) as other:
             sides = (*self._extent(k), *self._extent(other))
             f.unless(f.call("i1", "@apart", *sides, f"i64 {self.batch}"), "untaken")
@@ -275,14 +275,14 @@ class _Attempt:
         f.when(f.is_("sge", f.load(self.variable), 0), "singular")
 
     def _extent(self, k: str) -> tuple[str, ...]:
-        """Where an array is, its stride, and the size of a state; no size if it is not there."""
+        """The address of an array, its stride, and the size of a state; size 0 if it is absent."""
         f = self.f
         place = f.load(self.places, k)
         size = f.choose(f.is_("eq", place, 0), 0, f.load(_spec(f, k), SPEC - 1))
         return f"i64 {place}", f"i64 {f.load(self.strides, k)}", f"i64 {size}"
 
     def _make(self, k: str) -> None:
-        """Take a reference to a result, and make it if it is not given."""
+        """Take a reference to a result, and create it if it is not given."""
         f = self.f
         place = f.add(self.inputs, k)
         given = f.load(self.outs, k, "ptr")
@@ -323,7 +323,7 @@ class _Attempt:
         f.give(f"ptr {answer}")
 
     def _give_up(self) -> None:
-        """Raise what went wrong, or let the general method do it."""
+        """Raise the error, or fall back to the general method."""
         f = self.f
         f.block("unmade")
         f.call("void", "@drop", f"ptr {self.results}", f"i64 {self.number}")

@@ -1,4 +1,4 @@
-"""The parts of a fast call: looking at an argument, and comparing where two of them lie."""
+"""The parts of a fast call: checking an argument, and testing two of them for overlap."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from kinetree.compiler.emit.llvm.function import ATTRIBUTES, Function
 
 # The words of a kernel's context.
 ONE = 0  # code for one state, its tables, its workspace
-RUN = 3  # the same for a batch; no workspace while a batch runs: it lets go of the interpreter's lock
+RUN = 3  # the same for a batch; no workspace while a batch runs, since it releases the GIL
 LONGEST = 6  # the longest batch
 INPUTS, OUTPUTS = 7, 8  # how many there are
-NUMBER, KIND = 9, 10  # of the type: NumPy's number for it, and what `KIND_MASK` leaves of its descriptor
+NUMBER, KIND = 9, 10  # NumPy's number of the type, and its descriptor masked by `KIND_MASK`
 GENERAL = 11  # the general method
 PROGRESS = 12  # three words for a batch
-ARRAY_TYPE, TUPLE_TYPE, NONE, OUT = 15, 16, 17, 18  # objects of Python: two types, None, and the word "out"
-RESULT = 19  # the type of several results together: tuple, or one made of it
-SPECS = 20  # of every argument and result: how many axes, their lengths, their strides, the bytes of a state
+ARRAY_TYPE, TUPLE_TYPE, NONE, OUT = 15, 16, 17, 18  # Python objects: two types, None, and the string "out"
+RESULT = 19  # the type of several results together: tuple, or a subclass
+SPECS = 20  # per argument and result: number of axes, their lengths and strides, bytes per state
 
-# The words of a function's context: its general method, "out", ("out",), then the forms of calls it knows.
+# The words of a function's context: its general method, "out", ("out",), then the known call forms.
 NAME, NAMES = 1, 2
 FORMS = 3
-# The words of a form: the first argument, how many follow by position and in all, the context of the kernel,
-# and how many arrays that takes; then for each argument its name (or 0), which array it is, and if it is none
-# of them the object that it must be.
+# The words of a form: the first argument, the number of further positional arguments and of all arguments,
+# the context of the kernel, and how many arrays it takes; then for each argument its name (or 0), which array
+# it is, and if it is not an array the object that it must be.
 FIRST, POSITIONAL, COUNT, KERNEL, TAKES = range(5)
 GIVEN = 5
-KNOWN = 8  # so many forms
+KNOWN = 8  # number of forms
 ARGUMENTS = 8  # the most arguments of a form
-CONSTANT = ARGUMENTS + 1  # which array an argument is that is none
+CONSTANT = ARGUMENTS + 1  # in place of an array number: the argument is not an array
 FORM = GIVEN + 3 * ARGUMENTS
 
 AXES = 4  # the most axes of an argument, without those of a batch
-BATCH_AXES = 8  # the most of these
+BATCH_AXES = 8  # the most batch axes
 RESULTS = 8  # the most results
 ARRAYS = 32  # the most arguments and results
 SPEC = 2 * AXES + 2
 
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags
-KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word that tell the type and the byte order
+KIND_MASK = ~(0xFF << 24)  # the bytes of a descriptor's word with type and byte order
 
 PLAIN = "ptr %object, ptr %context, ptr %spec, i32 %needed, ptr %place"
 CHECKED = f"{PLAIN}, ptr %batch"
-ALONE, UNFIT = -1, -2  # what `@check` says instead of the number of states in a batch
+ALONE, UNFIT = -1, -2  # results of `@check` other than a number of states
 
 DECLARATIONS = """\
 declare i64 @llvm.smax.i64(i64, i64)
@@ -58,7 +58,7 @@ declare void @PyEval_RestoreThread(ptr)"""
 
 
 class Offsets(NamedTuple):
-    """Where the members of array objects, descriptors and tuples are."""
+    """Offsets of the members of array objects, descriptors and tuples."""
 
     type: int
     data: int
@@ -73,8 +73,8 @@ class Offsets(NamedTuple):
 
 
 def define_plain(offset: Offsets) -> str:
-    """`@plain`: whether an object is the usual argument, an array of one state without gaps. If so, where its
-    data begin goes to `place`. It is short enough to be part of its callers.
+    """`@plain`: whether an object is the usual argument, a contiguous array of one state; its data address
+    goes to `place`. Short enough to be inlined.
     """
     f = Function(f"internal i1 @plain({PLAIN})", f"{ATTRIBUTES} alwaysinline")
     flags, kind, axes, extra = _facts(f, offset)
@@ -91,8 +91,8 @@ def define_plain(offset: Offsets) -> str:
 
 
 def define_check() -> str:
-    """`@check`: whether the code can use an object as it is, by the number of its states. Where its data
-    begin goes to `place`, its stride along the batch `ARRAYS` words behind.
+    """`@check`: the number of states of an object that the code can use as it is. Its data address goes to
+    `place`, its stride along the batch `ARRAYS` words further.
     """
     f = Function(f"internal i64 @check({CHECKED})", f"{ATTRIBUTES} alwaysinline")
     f.unless(f.call("i1", "@plain", PLAIN), "other")
@@ -131,8 +131,8 @@ def define_examine(offset: Offsets) -> str:
 
 
 def _facts(f: Function, offset: Offsets) -> tuple[str, str, str, str]:
-    """Of an object that is an array: its flags, whether its type is right, the axes of a state, and how many
-    more it has.
+    """Of an array object: its flags, whether its type is right, the axes of a state, and how many more axes
+    it has.
     """
     f.unless(f.same(f.member("%object", offset.type), f.load("%context", ARRAY_TYPE, "ptr")), "no")
     kind = f.member(f.member("%object", offset.descr), offset.kind, "i64")
@@ -147,10 +147,10 @@ def _has(f: Function, flags: str, needed: str) -> str:
 
 
 def define_states() -> str:
-    """`@states`: how many states there are along the batch axes of an array, if they are at equal distances.
+    """`@states`: the number of states along the batch axes of an array, if they are equally spaced.
 
-    `batch` holds the number of batch axes, and where their lengths are. The first array that has such axes
-    sets it, and the others must have the same.
+    `batch` holds the number of batch axes, and where their lengths are. The first array with such axes sets
+    it, and the others must match.
     """
     f = Function("internal i64 @states(ptr %lengths, ptr %steps, i64 %axes, ptr %stride, ptr %batch)")
     with f.given(f.is_("eq", f.load("%batch"), 0)):
@@ -174,7 +174,7 @@ def define_states() -> str:
 
 
 def define_apart() -> str:
-    """`@apart`: whether two arrays, for n states each, share no memory; one of no size does not."""
+    """`@apart`: whether two arrays of n states share no memory; an array of size 0 shares none."""
     f = Function(
         "internal i1 @apart(i64 %a, i64 %a.step, i64 %a.size, i64 %b, i64 %b.step, i64 %b.size, i64 %n)"
     )
@@ -192,7 +192,7 @@ def define_apart() -> str:
 
 
 def define_drop() -> str:
-    """`@drop`: release the first objects of an array; those that are null are none."""
+    """`@drop`: release the first objects of an array, except nulls."""
     f = Function("internal void @drop(ptr %objects, i64 %count)")
     with f.each(0, "%count") as k:
         f.call("void", "@Py_DecRef", f"ptr {f.load('%objects', k, 'ptr')}")

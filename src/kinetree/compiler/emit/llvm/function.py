@@ -1,4 +1,4 @@
-"""A writer of LLVM functions with control flow, for code that is written by hand."""
+"""A writer of LLVM functions with control flow, for hand-written code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ATTRIBUTES = 'nounwind "no-builtins"'
 
 
 class Lines(Protocol):
-    """Whatever instructions are written to, one after the other."""
+    """Anything that instructions can be appended to."""
 
     def do(self, statement: str) -> None: ...
 
@@ -28,7 +28,7 @@ class Function:
         self._lines = ["entry:"]
         self._count = 0
         self._block = "entry"
-        self._loop = (0, "")  # where the innermost loop begins, and the block before it
+        self._loop = (0, "")  # start of the innermost loop, and the block before it
 
     @property
     def text(self) -> str:
@@ -96,7 +96,7 @@ class Function:
         self.do(f"store {kind} {value}, ptr {self.at(base, index)}")
 
     def member(self, base: str, offset: int, kind: str = "ptr") -> str:
-        """What stands a number of bytes after the start of an object."""
+        """The member at a byte offset from the start of an object."""
         return self.let(f"load {kind}, ptr {self.at(base, offset, 'i8')}")
 
     # -- control flow
@@ -114,7 +114,7 @@ class Function:
         self.do(f"ret {value}")
 
     def block(self, name: str) -> None:
-        """Begin a block, which others jump to by its name."""
+        """Begin a named block that others can jump to."""
         self._lines.append(f"{name}:")
         self._block = name
 
@@ -122,20 +122,20 @@ class Function:
         self.do(f"br label %{target}")
 
     def when(self, condition: str, target: str) -> None:
-        """Go to `target` if the condition holds, else go on."""
+        """Jump to `target` if the condition holds."""
         following = self._label()
         self.do(f"br i1 {condition}, label %{target}, label %{following}")
         self.block(following)
 
     def unless(self, condition: str, target: str) -> None:
-        """Go to `target` if the condition does not hold, else go on."""
+        """Jump to `target` if the condition does not hold."""
         following = self._label()
         self.do(f"br i1 {condition}, label %{following}, label %{target}")
         self.block(following)
 
     @contextmanager
     def given(self, condition: str) -> Iterator[None]:
-        """What is done only if the condition holds."""
+        """Code that runs only if the condition holds."""
         end = self._label()
         self.unless(condition, end)
         yield
@@ -144,7 +144,7 @@ class Function:
 
     @contextmanager
     def each(self, first: Value, end: Value, step: Value = 1, some: bool = False) -> Iterator[str]:
-        """A loop over the integers from `first` on that are less than `end`; `some`: there is one."""
+        """A loop over the integers from `first` to below `end`; `some`: there is at least one."""
         before, head, after, outer = self._block, self._label(), self._label(), self._loop
         self.jump(head)
         self.block(head)
@@ -163,7 +163,7 @@ class Function:
         self._loop = outer
 
     def carry(self, name: str, kind: str, first: Value, following: Value) -> None:
-        """At the end of a loop's body: what a name is in the first turn, and in those that follow."""
+        """At the end of a loop body: the value of a name in the first iteration, and in those that follow."""
         place, before = self._loop
         phi = f"  {name} = phi {kind} [ {first}, %{before} ], [ {following}, %{self._block} ]"
         self._lines.insert(place, phi)

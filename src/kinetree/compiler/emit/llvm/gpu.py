@@ -1,8 +1,8 @@
-"""A program as a kernel for a graphics processor, in LLVM text.
+"""A program as a GPU kernel, in LLVM text.
 
-Straight programs on rows (batch, n) without gaps move tiles of states through shared memory
-(`gpu_tiles.py`); loops and other strides read and write where numbers stand (`gpu_scattered.py`). What is
-particular to one make of processor is a `Device`; everything else is the program.
+Straight-line programs on contiguous rows (batch, n) move tiles of states through shared memory
+(`gpu_tiles.py`); loops and other strides access global memory directly (`gpu_scattered.py`). A `Device` holds
+what is specific to one make of GPU; the rest is the program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
 
-SHARED = 96 << 10  # bytes that a block can have on every device
+SHARED = 96 << 10  # bytes per block available on every device
 
 
 def emit_gpu(
@@ -37,17 +37,17 @@ def emit_gpu(
     """The module of a program.
 
     Args:
-        layout: "rows": all arrays are rows without gaps between them; "dense": the numbers of each state have
-            no gaps; "any".
+        layout: "rows": all arrays are contiguous rows; "dense": the numbers of each state are contiguous;
+            "any".
         large: for angles of any size.
         strands: what the warps of a block run, for robots with limbs.
         shared: bytes of shared memory that a block can have.
-        ahead: the rows of a block's next tile arrive while it computes, as devices can from sm_80 on.
-        arriving: how rows arrive in shared memory by themselves: "chunks" from sm_80 on, "whole" from sm_90
-            on, where a tile has them without gaps; empty: threads carry them.
-        exact: with the bits of the processor; else divisions and roots of float32 are rough.
-        warps: how many a processor shall hold at a time, if not as the driver likes best.
-        together: threads of a block that go through loops that end early together; 0: each goes alone.
+        ahead: prefetch the rows of a block's next tile while it computes, possible from sm_80 on.
+        arriving: asynchronous copies of rows to shared memory: "chunks" from sm_80 on, "whole" from sm_90
+            on, for contiguous rows of a tile; empty: threads copy them.
+        exact: with the bits of the CPU; otherwise float32 division and square root are approximate.
+        warps: resident warps per multiprocessor, if not left to the driver.
+        together: threads of a block that run loops with early exit in lockstep; 0: each on its own.
     """
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):

@@ -1,9 +1,9 @@
-"""How the rows of a tile come into shared memory.
+"""How the rows of a tile get into shared memory.
 
-Threads carry them, sixteen bytes at a time; or the device copies such chunks by itself ("chunks"); or one
-thread asks for the rows of the whole tile, and all wait at a gate until their last byte is there ("whole").
-The rows of a block's next tile can arrive while it computes (`ahead`): there are two buffers then, each with
-a gate of its own.
+Threads copy them, sixteen bytes at a time; or the device copies such chunks asynchronously ("chunks"); or one
+thread requests the rows of the whole tile, and all wait at a gate until the last byte has arrived ("whole").
+The rows of a block's next tile can arrive while it computes (`ahead`): there are then two buffers, each with
+its own gate.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from kinetree.compiler.emit.llvm.gpu_kernel import ANY
 from kinetree.compiler.emit.llvm.gpu_rows import TileOfRows
 from kinetree.compiler.ir.graph import Array
 
-AT_ONCE = 16  # loads that wait together
+AT_ONCE = 16  # loads in flight together
 GATES = 2  # one for each buffer
-MANY = 16  # waves, so that processors end nearly at the same time
+MANY = 16  # waves, so that multiprocessors finish at nearly the same time
 
 
 class Arrivals(TileOfRows):
-    """The way of rows into shared memory, up to where all threads can read them."""
+    """Copies rows into shared memory, up to where all threads can read them."""
 
     @property
     def waves(self) -> int:
-        """How often processors are filled with blocks."""
+        """How often multiprocessors are filled with blocks."""
         if self.ahead:
             return 1
-        return MANY if self.arriving == "whole" else ANY  # gates are set once for each block
+        return MANY if self.arriving == "whole" else ANY  # gates are set once per block
 
     @property
     def gates(self) -> list[str]:
-        """What a block declares for its gates."""
+        """The declarations of a block's gates."""
         if self.arriving != "whole":
             return []
         return [f"@gates = internal {self.device.shared} global [{GATES} x i64] poison, align 8"]
 
     def overlap(self) -> None:
-        """The kernel for large angles is started while this one ends, and waits for it."""
+        """The kernel for large angles is launched while this one ends, and waits for it."""
         if self.arriving == "whole":
             self._lines.append(f"  call void @grid.{'before' if self.large else 'next'}()")
 
     def set_gates(self) -> None:
-        """Once, by one thread, before the first tile."""
+        """Initialise the gates: once, by one thread, before the first tile."""
         if self.arriving == "whole":
             for k in range(GATES):
                 self._lines.append(f"  call void @gate.set({self._gate(str(k))})")
@@ -51,13 +51,13 @@ class Arrivals(TileOfRows):
         return f"ptr {self.device.shared} {address}"
 
     def enter(self) -> None:
-        """Before the loop over tiles: the rows of the first one begin to arrive."""
+        """Before the loop over tiles: start copying the rows of the first one."""
         if self.ahead:
             self._take("%first", "0")
             self._commit()
 
     def arrive(self) -> str:
-        """At the beginning of a tile: its rows are there. The number of the buffer that they are in."""
+        """At the beginning of a tile: wait for its rows; returns the index of their buffer."""
         self._lines += ["  %left = sub i64 %n, %base", f"  %full = icmp sge i64 %left, {self.tile}"]
         if self.ahead:
             self._next_ones()
@@ -72,7 +72,7 @@ class Arrivals(TileOfRows):
         return "%turn" if self.ahead else "0"
 
     def _next_ones(self) -> None:
-        """The rows of the next tile begin to arrive; those of this one are waited for."""
+        """Start copying the rows of the next tile, and wait for those of this one."""
         self._lines += [
             "  %turn32 = and i32 %count, 1",
             "  %turn = zext i32 %turn32 to i64",
@@ -101,7 +101,7 @@ class Arrivals(TileOfRows):
             self._lines.append(f"  {self.device.wait.format(groups)}")
 
     def _pass_gate(self) -> None:
-        """Wait until a whole tile is there; a ragged one was carried by threads."""
+        """Wait for a whole tile; a partial one was copied by threads."""
         good = self._fresh("and i1 %full, %dense")
         whole, ragged, there = self._labels("gate", "carried", "open")
         self._lines.append(f"  br i1 {good}, label %{whole}, label %{ragged}")
@@ -116,7 +116,7 @@ class Arrivals(TileOfRows):
         self._start(there)
 
     def between(self) -> None:
-        """Before the next tile: rows are overwritten when all are done with them."""
+        """Before the next tile: wait until all threads are done with the rows."""
         whole = self.arriving == "whole"
         if whole:
             self._lines.append("  call void @rows.fence()")
@@ -126,7 +126,7 @@ class Arrivals(TileOfRows):
     # -- one tile
 
     def _take(self, base: str, buffer: str) -> None:
-        """The rows of a tile to shared memory."""
+        """Copy the rows of a tile to shared memory."""
         left = self._fresh(f"sub i64 %n, {base}")
         full = self._fresh(f"icmp sge i64 {left}, {self.tile}")
         rows = self._fresh(f"select i1 {full}, i64 {self.tile}, i64 {left}")
@@ -147,7 +147,7 @@ class Arrivals(TileOfRows):
         self._start(done)
 
     def _ask(self, base: str, buffer: str, offset: str) -> None:
-        """One thread asks for all rows."""
+        """One thread requests all rows."""
         sizes = [self.tile * array.size * self.number.bytes for _, array in self.staged]
         with self.first_thread():
             gate = self._gate(buffer)
@@ -161,12 +161,12 @@ class Arrivals(TileOfRows):
                 )
 
     def _line(self, name: str, base: str, array: Array) -> str:
-        """Where the rows of a tile begin."""
+        """The address of the first row of a tile."""
         line = self._fresh(f"mul i64 {base}, {array.size}")
         return self._fresh(f"getelementptr {self.number.scalar}, ptr addrspace(1) %{name}, i64 {line}")
 
     def _take_whole(self, base: str, offset: str) -> None:
-        """A full tile: rows stand one behind the other, so whole lines are copied."""
+        """A full tile: its rows are contiguous, so whole lines are copied."""
         scalar, (vector, many) = self.number.scalar, self._vector
         moves = []
         for number, array in self.staged:
@@ -199,7 +199,7 @@ class Arrivals(TileOfRows):
             self._lines += held
 
     def _take_ragged(self, number: int, array: Array, base: str, rows: str, offset: str) -> None:
-        """The last tile, or rows that do not follow one another."""
+        """The last tile, or rows that are not contiguous."""
         scalar, size = self.number.scalar, array.size
         total = self._fresh(f"mul i64 {rows}, {size}")
         some = self._fresh(f"icmp slt i64 %tid, {total}")

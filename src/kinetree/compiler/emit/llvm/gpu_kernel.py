@@ -1,10 +1,10 @@
-"""What all kernels for graphics processors have in common: parameters, loops of their own, sines, notes.
+"""Shared by all GPU kernels: parameters, the printer's own loops, sines, notes.
 
     kernel(input, state stride, element stride, ..., output, ..., tables, work, notes, n, blocks, epoch)
 
-Strides count numbers. `notes` has the number of the first state that the guard refuses, and behind it the
-`epoch` of the last launch that met an angle too large for it: large angles need much more code for their
-sines, so there are two kernels. The first can do without; the other (`large`) returns at once unless the
+Strides count numbers. `notes` holds the index of the first state that the guard refuses, followed by the
+`epoch` of the last launch that met an angle too large for it. Sines of large angles need much more code, so
+there are two kernels: the first handles ordinary angles only; the other (`large`) returns at once unless the
 first has noted its epoch.
 """
 
@@ -24,25 +24,25 @@ from kinetree.compiler.ir.graph import Array, Part
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.ops import Expr
 
-ANY = 0  # number of waves
-TURNS = ("sin", "cos")  # operations for which there is a second kernel
-EXACT = (1.0, -1.0, 2.0, -2.0)  # numerators by which a reciprocal can be multiplied without rounding
+ANY = 0  # no limit on waves
+TURNS = ("sin", "cos")  # operations that need the second kernel
+EXACT = (1.0, -1.0, 2.0, -2.0)  # numerators for which multiplying by the reciprocal is exact
 
 
 @dataclass(frozen=True)
 class GpuModule:
-    """LLVM text with one kernel, `states`, and what launching it needs."""
+    """LLVM text with one kernel, `states`, and what its launch needs."""
 
     text: str
-    tile: int  # states of a block
-    threads: int  # of a block
-    shared_bytes: int  # that are asked for when it is launched
-    work_numbers: int  # for each thread in `work`; 0 if its work arrays stay with it
-    waves: int  # of blocks that are best started, one after the other; each has as many tiles as that takes
+    tile: int  # states per block
+    threads: int  # per block
+    shared_bytes: int  # dynamic, requested at launch
+    work_numbers: int  # per thread in `work`; 0 if work arrays are thread-local
+    waves: int  # waves of blocks to launch; blocks then loop over tiles
 
 
 class Counter(str):
-    """The name of an integer that a loop of the printer itself counts with."""
+    """The name of an integer counter of a loop of the printer itself."""
 
 
 class GpuKernel(Printer):
@@ -62,7 +62,7 @@ class GpuKernel(Printer):
         self.exact = True
 
     def approximate(self) -> None:
-        """Let divisions and roots of float32 be rough ones."""
+        """Use approximate float32 division and square root."""
         if self.number.dtype == "float32" and self.device.roughly:
             self.exact, self.rough, self.root = False, "", ""
 
@@ -80,7 +80,7 @@ class GpuKernel(Printer):
         return ", ".join(found)
 
     def only_if_asked(self) -> None:
-        """The kernel for large angles has nothing to do, unless the other met one."""
+        """The kernel for large angles returns at once unless the other one met such an angle."""
         self._lines += [
             "  %far = getelementptr i32, ptr addrspace(1) %notes, i64 2",
             "  %epoch32 = trunc i64 %epoch to i32",
@@ -98,7 +98,7 @@ class GpuKernel(Printer):
         """What is done once, before the loop."""
 
     def head(self) -> None:
-        """Up to the loop over states: the numbers of thread and block; whether there is anything to do."""
+        """Up to the loop over states: thread and block indices, and whether there is any work."""
         self._lines += [
             f"  %tid32 = {self.device.thread}",
             f"  %ctaid32 = {self.device.block}",
@@ -135,10 +135,10 @@ class GpuKernel(Printer):
         self._lines += ["  br label %states", "finish:", "  ret void"]
 
     def between(self) -> None:
-        """What is done between a tile and the next."""
+        """What is done between two tiles."""
 
     def text(self, memory: list[str]) -> str:
-        """The module: `memory` declares what the kernel shares."""
+        """The module; `memory` declares the shared memory of the kernel."""
         number, device = self.number, self.device
         body = "\n".join(["entry:", *self._lines])
         functions = list(memory)
@@ -156,7 +156,7 @@ class GpuKernel(Printer):
         return "\n\n".join(functions)
 
     def reserve(self, name: str, kind: str) -> None:
-        """Memory that belongs to one thread."""
+        """Reserve thread-local memory."""
         own = self.device.own
         if not own:
             self._lines.append(f"  %{name} = alloca {kind}")
@@ -166,15 +166,15 @@ class GpuKernel(Printer):
             f"  %{name} = addrspacecast ptr {own} %{name}.own to ptr",
         ]
 
-    # -- loops and branches of the printer's own
+    # -- the printer's own loops and branches
 
     @contextmanager
     def turns(
         self, first: str, stop: str, step: Any = 1, some: str = "true", often: bool = False
     ) -> Iterator[Counter]:
-        """A loop over the integers from `first` to before `stop`, if there are `some`.
+        """A loop over the integers from `first` to below `stop`, if there are `some`.
 
-        `often`: it matters how fast it is; else its code is kept short.
+        `often`: optimise for speed; otherwise for code size.
         """
         head, done = self._labels("turn", "turned")
         before = self._label
@@ -192,7 +192,7 @@ class GpuKernel(Printer):
 
     @contextmanager
     def rarely(self, condition: str) -> Iterator[None]:
-        """What is done if something holds that hardly ever does."""
+        """Code for a condition that hardly ever holds."""
         some, none = self._labels("rare", "usual")
         self._lines.append(f"  br i1 {condition}, label %{some}, label %{none}, !prof !0")
         self._start(some)
@@ -212,7 +212,7 @@ class GpuKernel(Printer):
         return self._constant(array, self._integer(index), kind)
 
     def row(self, name: str, state: str) -> str:
-        """Where the numbers of a state stand."""
+        """The address of the numbers of a state."""
         offset = self._fresh(f"mul i64 {state}, %{name}.s")
         return self._fresh(f"getelementptr {self.number.scalar}, ptr addrspace(1) %{name}, i64 {offset}")
 
@@ -259,7 +259,7 @@ class GpuKernel(Printer):
         self.gather("beyond", condition)
 
     def gather(self, name: str, condition: str) -> None:
-        """One more condition of those of which none should hold."""
+        """Collect a condition that should never hold."""
         known = self._fresh(f"load i1, ptr %{name}")
         self._lines.append(f"  store i1 {self._fresh(f'or i1 {condition}, {known}')}, ptr %{name}")
 
@@ -272,7 +272,7 @@ class GpuKernel(Printer):
             super().expression(e)
 
     def _roughly(self, e: Expr) -> str:
-        """A quotient or root whose last bits are wrong."""
+        """An approximate quotient or square root."""
         *above, below = (self._operand(x) for x in e.args)
         if e.op == "sqrt":
             return self._fresh(self.device.roughly.format(below))
@@ -298,7 +298,7 @@ class GpuKernel(Printer):
     # -- notes
 
     def ask(self) -> None:
-        """Ask for the kernel that can do large angles, if there was one."""
+        """Request the kernel for large angles, if an angle was too large."""
         if not self.large:
             with self.rarely(self._fresh("load i1, ptr %beyond")):
                 self._lines.append("  store i32 %epoch32, ptr addrspace(1) %far")

@@ -1,7 +1,7 @@
-"""What the threads of a block share: where rows of inputs and results stand, and what strands exchange.
+"""The shared memory of a block: rows of inputs and results, and values exchanged between strands.
 
-Results that fit stand in shared memory as they will in rows. Of larger ones (mass matrices of big robots)
-every number is kept once, and a table says which of them, or 0, stands where.
+Results that fit are stored in shared memory as rows. Of larger ones (mass matrices of big robots) every
+distinct number is stored once, and a table says which of them, or 0, each element is.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.strands import Strands, one_strand, overwritten
 from kinetree.ops import Expr
 
-TILES = (64, 32)  # states of a block
-LITTLE = 12 << 10  # bytes of shared memory of 32 states, up to which many small blocks are best
-FEW = 40 << 10  # bytes of shared memory of a block that leave room for several
+TILES = (64, 32)  # states per block
+LITTLE = 12 << 10  # bytes of shared memory for 32 states below which many small blocks are best
+FEW = 40 << 10  # bytes of shared memory per block that leave room for several
 MUCH = 100 << 10  # bytes above which results are packed
 WARP = 32
-RESERVED = 1024  # bytes of shared memory that the device keeps for each block
+RESERVED = 1024  # bytes of shared memory that the device reserves per block
 MARKS = 128  # bytes for marks, rounded up
-CHUNK = 16  # bytes that are copied at a time
+CHUNK = 16  # bytes copied at a time
 
 
 class Plan:
-    """Where what a block shares stands, in numbers: rows of inputs and results, and what strands exchange."""
+    """The layout of a block's shared memory, in numbers: rows of inputs and results, and exchanged values."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class Plan:
     ):
         self.tile, self.numbers, self._unit = tile, 0, CHUNK // number.bytes
         self.start: dict[Array, int] = {}
-        self.packed: dict[Array, dict[int, int]] = {}  # of a result: which of its numbers an element is
-        self.zeros: list[tuple[int, int]] = []  # what is 0 from the beginning: start and size
+        self.packed: dict[Array, dict[int, int]] = {}  # of a result: which stored number each element is
+        self.zeros: list[tuple[int, int]] = []  # initially zero: start and size
         for array in staged:
             self.start[array] = self._take(tile * self.pitch(array))
-        self.buffer = self.numbers  # from the rows of a tile to those of the next, which wait meanwhile
+        self.buffer = self.numbers  # offset between the buffers of successive tiles
         self.numbers *= buffers
         self.slots = self._take(tile * len(strands.sent))
-        self.pin = self._take(tile) if strands.aside else 0  # where conditions are written that none reads
-        self.aside = [self._take(tile * count) for count in strands.aside]  # of each strand
-        places = overwritten(strands, program).items()  # results that stand where an input stood
+        self.pin = self._take(tile) if strands.aside else 0  # conditions are written here, and never read
+        self.aside = [self._take(tile * count) for count in strands.aside]  # per strand
+        places = overwritten(strands, program).items()  # results that overwrite an input
         self.within = {result: array for result, array in places if array in staged}
         for array in program.outputs:
             slots, count = _slots(program, array)
@@ -64,7 +64,7 @@ class Plan:
                 self.zeros += [(self.start[array], size)] if len(slots) < array.size else []
 
     def pitch(self, array: Array) -> int:
-        """Numbers from one row to the next: not a multiple of 8, so that threads use different banks."""
+        """The row pitch: not a multiple of 8, so that threads use different banks."""
         return array.size if array.size % 8 else array.size + 1
 
     def _take(self, count: int) -> int:
@@ -74,7 +74,7 @@ class Plan:
 
 
 def _slots(program: Program, array: Array) -> tuple[dict[int, int], int]:
-    """Which number each element of a result is that is stored to, from 1 on; how many there are, with 0."""
+    """The index, from 1 on, of each element of a result that is stored; and how many there are, with 0."""
     found: dict[Any, int] = {}
     slots = {
         int(s.index): found.setdefault(s.value if type(s.value) is Expr else repr(s.value), len(found) + 1)
@@ -107,7 +107,7 @@ def planned(program: Program, number: Number, strands: Strands, most: int, buffe
 
 
 def thread_bytes(program: Program, dtype: str, shared: int, warps: int) -> int:
-    """Shared memory that a thread has besides its rows, if a processor is to hold so many warps."""
+    """Shared memory per thread besides its rows, if a multiprocessor is to hold this many warps."""
     number = Number(dtype, 1)
     rows = Plan(program, number, one_strand(program), WARP, False, tuple(program.inputs), 1)
     block = (shared + RESERVED) // warps - RESERVED - MARKS
@@ -115,7 +115,7 @@ def thread_bytes(program: Program, dtype: str, shared: int, warps: int) -> int:
 
 
 def fits(program: Program) -> bool:
-    """Whether a program is one for tiles: straight, each element of its results stored once."""
+    """Whether a program suits tiles: straight-line, each element of its results stored once."""
     if not program.is_straight or program.work:
         return False
     places = [(s.array, s.index) for s in walk(program.body) if isinstance(s, Store)]

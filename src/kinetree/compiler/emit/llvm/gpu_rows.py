@@ -1,4 +1,4 @@
-"""What the threads of a block share; how they look at rows of inputs, and carry those of results out."""
+"""Shared memory of a block, checks of input rows for non-finite numbers, and copies of result rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kinetree.compiler.passes.store_early import only_for_guard
 from kinetree.compiler.passes.strands import Strands
 
 ONE, INFINITE = 0x3FF00000, 0x7FF00000  # the upper halves of 1 and of infinity
-TIGHT = 8  # warps whose threads have no registers to spare
-LONGEST = 64  # copies of one thread that stand one after the other; more are a loop
+TIGHT = 8  # warps whose threads have no spare registers
+LONGEST = 64  # unrolled copies per thread; more become a loop
 
 
 class TileOfRows(GpuKernel):
-    """What the threads of a block share, and the copies that they make together."""
+    """The shared memory of a block, and the copies that its threads make together."""
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class TileOfRows(GpuKernel):
         self.arriving, self.ahead = arriving, ahead
         self.threads = self.tile * strands.count
         self.resident = WARP * warps // self.threads
-        self.tells = self._telling()  # inputs that nobody looks at
-        self.early = 0 < warps <= TIGHT and not self.tells  # rows are looked at before anything is computed
+        self.tells = self._telling()  # inputs that need not be checked
+        self.early = 0 < warps <= TIGHT and not self.tells  # check rows before computing anything
         self.tight = 0 < warps <= TIGHT
         self.exchange = {e: k for k, e in enumerate(strands.sent)}
         self.stored: set[tuple[Array, int]] = set()
@@ -52,10 +52,10 @@ class TileOfRows(GpuKernel):
         guarding = only_for_guard(program)
         self.looked: set[tuple[Array, int]] = set()
         self._conditions = 0
-        self._other = ""  # a number that is looked at together with the next
+        self._other = ""  # a number waiting to be checked together with the next
         self.gathered = {e for e in guarding if e.op == "min"}
         rule = program.spoil
-        self.silent = rule is not None and rule.silent  # states that the guard refuses are NaN
+        self.silent = rule is not None and rule.silent  # refused states become NaN
 
     # -- shared memory
 
@@ -67,7 +67,7 @@ class TileOfRows(GpuKernel):
         return self._fresh(f"getelementptr {scalar}, ptr {space} @shared, i64 {place}")
 
     def _place(self, array: Array, place: str) -> str:
-        """A place among the rows of a result: those of an input are in one of two buffers."""
+        """An index within the rows of a result; results that overwrite an input are in one of two buffers."""
         return self._fresh(f"add i64 %offset, {place}") if array in self.plan.within else place
 
     def _fetch(self, address: str) -> str:
@@ -95,33 +95,33 @@ class TileOfRows(GpuKernel):
         self._lines.append(f"  {self.device.meeting if self.strands.count > 1 else self.device.barrier}")
 
     def _skewed(self, array: Array, k: str) -> str:
-        """Where number k of the rows of a tile stands in shared memory."""
+        """The index in shared memory of number k of the rows of a tile."""
         if self.plan.pitch(array) == array.size:
             return k
         return self._fresh(f"add i64 {k}, {self._fresh(f'udiv i64 {k}, {array.size}')}")
 
     @property
     def _vector(self) -> tuple[str, int]:
-        """The type of what is copied at a time, and how many numbers it holds."""
+        """The type of a copied chunk, and how many numbers it holds."""
         count = CHUNK // self.number.bytes
         return f"<{count} x {self.number.scalar}>", count
 
     def _is_even(self, name: str) -> str:
-        """Whether an array begins at a multiple of what is copied at a time."""
+        """Whether an array is aligned to the size of a chunk."""
         address = self._fresh(f"ptrtoint ptr addrspace(1) %{name} to i64")
         return self._fresh(f"icmp eq i64 {self._fresh(f'and i64 {address}, {CHUNK - 1}')}, 0")
 
-    # -- looking at rows
+    # -- checks of rows
 
     def _telling(self) -> set[tuple[Array, int]]:
-        """Inputs that make a result not finite if they are not, if there are fewer results to look at."""
+        """Inputs whose non-finite values show in a result, if there are fewer results to check."""
         found = telling(self.program)
         results = {s.value for s in self.program.body.statements if isinstance(s, Store)}
         return found if len(results) < len(found) else set()
 
     @contextmanager
     def _among(self, j: int, total: int) -> Iterator[str]:
-        """The number that a thread has in the turn that begins at j, if it is below `total`."""
+        """The index of a thread's number in the iteration that starts at j, if it is below `total`."""
         k = self._fresh(f"add i64 %tid, {j}")
         if j + self.threads <= total:
             yield k
@@ -136,7 +136,7 @@ class TileOfRows(GpuKernel):
 
     @contextmanager
     def first_thread(self) -> Iterator[None]:
-        """What one thread of a block does; the assembler has to see that it is one."""
+        """Code for a single thread of a block, in a form that the assembler recognises."""
         warp, one, all_ = self._labels("warp", "one", "all")
         first = "true" if self.threads == WARP else self._fresh(f"icmp ult i32 %tid32, {WARP}")
         self._lines.append(f"  br i1 {first}, label %{warp}, label %{all_}")
@@ -151,8 +151,8 @@ class TileOfRows(GpuKernel):
     def _look_at(self, value: str) -> None:
         """Add a number to the sum that tells whether all are finite: two at a time, multiplied.
 
-        The upper half of a float64 will do: what is not finite is not as a float32 either. Those that are
-        merely huge are told apart later.
+        The upper half of a float64 is enough: read as a float32 it is not finite either. Numbers that are
+        merely huge are distinguished later.
         """
         if not self._other or self._other == value:
             self._other, other = ("", value) if self._other else (value, "")
@@ -165,7 +165,7 @@ class TileOfRows(GpuKernel):
             self._lines.append(f"  store float {total}, ptr %sum")
 
     def _inspect(self) -> None:
-        """Look at the rows of a tile at once: what is looked at later is kept longer."""
+        """Check all rows of a tile at once: values that are checked later occupy registers longer."""
         whole, ragged, done = self._labels("look", "row", "looked")
         self._lines.append(f"  br i1 %full, label %{whole}, label %{ragged}")
         self._start(whole)
@@ -188,7 +188,7 @@ class TileOfRows(GpuKernel):
         self._start(done)
 
     def _inspect_rows(self, arrays: list[Array]) -> None:
-        """Each thread looks at its share of its state's rows."""
+        """Each thread checks its share of its state's rows."""
         for array in arrays:
             some = self._fresh(f"icmp slt i64 %strand, {array.size}")
             row = self._fresh(f"mul i64 %place, {self.plan.pitch(array)}")
@@ -200,20 +200,20 @@ class TileOfRows(GpuKernel):
                 self._other = value = self._fetch(here)
                 self._look_at(value)
 
-    # -- upper halves of numbers, which are compared elsewhere than where arithmetic is done
+    # -- upper halves of numbers, compared on units other than those for arithmetic
 
     def _upper_bits(self, value: str) -> str:
         bits = self._fresh(f"lshr i64 {self._fresh(f'bitcast double {value} to i64')}, 32")
         return self._fresh(f"trunc i64 {bits} to i32")
 
     def _upper(self, value: str) -> str:
-        """A number as a float32: of a float64 its upper half, which is none if the number is huge, too."""
+        """A number as a float32: for a float64 its upper half, not finite either if the number is huge."""
         if self.number.bytes == 4:
             return value
         return self._fresh(f"bitcast i32 {self._upper_bits(value)} to float")
 
     def is_far(self, angle: str, most: float) -> str:
-        """Also where an angle is none: results say so then, and the other kernel is not asked."""
+        """Also true for NaN: results show it, and the other kernel is not requested."""
         if self.number.bytes == 4:
             return super().is_far(angle, most)
         size = self._fresh(f"call float @llvm.fabs.f32(float {self._upper(angle)})")
@@ -221,16 +221,16 @@ class TileOfRows(GpuKernel):
         return self._fresh(f"fcmp uge float {size}, {Number('float32', 1).constant(upper)}")
 
     def is_below_one(self, value: str) -> str:
-        """Whether a number is below 1, or none; that of a float64 by its upper half, as integers count."""
+        """Whether a number is below 1 or NaN; for a float64 by an integer comparison of its upper half."""
         if self.number.bytes == 4:
             return self._fresh(f"fcmp ult float {value}, {self.number.constant(1.0)}")
         above = self._fresh(f"sub i32 {self._upper_bits(value)}, {ONE}")
         return self._fresh(f"icmp ugt i32 {above}, {INFINITE - ONE}")
 
-    # -- looking at inputs that stay where they are
+    # -- checks of inputs that are not copied to shared memory
 
     def _look(self, number: int, array: Array) -> None:
-        """Look at the rows of an input that stays where it is: each thread at its share."""
+        """Check the rows of an input in global memory: each thread its share."""
         if all((array, k) in self.tells for k in range(array.size)):
             return
         source = self.row(f"in{number}", "%state")
@@ -286,13 +286,13 @@ class TileOfRows(GpuKernel):
     # -- packed results
 
     def _places(self, number: int, array: Array) -> str:
-        """The table of where the elements of a packed result stand."""
+        """The table of the positions of a packed result's elements."""
         slots = self.plan.packed[array]
         numbers = ", ".join(f"i32 {slots.get(e, 0) * (self.tile + 1)}" for e in range(array.size))
         return f"@places{number} = internal addrspace(1) constant [{array.size} x i32] [{numbers}]"
 
     def _unpack(self, number: int, array: Array, target: str) -> None:
-        """Each thread writes some columns: where their numbers stand is the same in all rows."""
+        """Each thread writes some columns: the positions of their numbers are the same in all rows."""
         some = self._fresh(f"icmp slt i64 %tid, {array.size}")
         with self.turns("%tid", str(array.size), self.threads, some) as column:
             entry = self._fresh(f"getelementptr i32, ptr addrspace(1) @places{number}, i64 {column}")

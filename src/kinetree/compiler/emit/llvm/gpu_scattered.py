@@ -1,7 +1,7 @@
-"""Kernels that read and write where numbers stand, one state a thread: for any strides, and for loops.
+"""Kernels with direct access to global memory, one thread per state: for any strides, and for loops.
 
-Work arrays whose places are all known stay with their thread, in its registers as far as these suffice; so
-do others as long as they are small. Larger ones stand in `work`, interleaved by thread.
+Work arrays whose indices are all constant are thread-local, in registers as far as possible; so are others if
+they are small. Larger ones are in `work`, interleaved by thread.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
 
-DEEP = 2  # scopes beyond which an input is read again wherever it is needed: loops within loops
-OWN_BYTES = 2048  # work arrays with places that are computed stay with their thread up to this size
+DEEP = 2  # scopes beyond which inputs are read again at each use: loops within loops
+OWN_BYTES = 2048  # work arrays with computed indices are thread-local up to this size
 
 
 class Scattered(Together):
@@ -28,7 +28,7 @@ class Scattered(Together):
         self, program: Program, number: Number, dense: bool, device: Device, large: bool, together: int
     ):
         super().__init__(program, number, device, large, together)
-        self.dense = dense  # the numbers of a state stand without gaps
+        self.dense = dense  # the numbers of a state are contiguous
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
         wandering = _wandering(program)
@@ -54,7 +54,7 @@ class Scattered(Together):
         self.head()
         self._lines += [
             "  %thread = add i64 %first, %tid",
-            f"  %place = {self.device.opaque.format('%base')}",  # else addresses would be kept beside it
+            f"  %place = {self.device.opaque.format('%base')}",  # so that no addresses are kept
             *self._state(),
             "mine:",
             "  store i1 false, ptr %beyond",
@@ -68,7 +68,7 @@ class Scattered(Together):
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
 
     def _state(self) -> list[str]:
-        """The state of a thread. Where threads go together, those too many do the same as the last one."""
+        """The state of a thread. In lockstep, surplus threads repeat the last state."""
         if self.meetings:
             return [
                 "  %own = add i64 %place, %tid",
@@ -94,7 +94,7 @@ class Scattered(Together):
             super().expression(e)
 
     def not_ordinary(self, odd: str, below: str) -> str:
-        """A state that has become NaN in a time loop stays so: the other kernel knows no better."""
+        """A state that has become NaN in a time loop stays NaN: the other kernel cannot do better."""
         number = self._fresh(f"fcmp ord {self.number.scalar} {below}, {below}")
         return self._fresh(f"and i1 {odd}, {number}")
 
@@ -115,14 +115,14 @@ class Scattered(Together):
             return self.table(value)
         if array.kind == "input":
             address = self._element(array, index)
-            if len(self._scopes) > DEEP:  # kept over a loop, it would only be put into memory again
+            if len(self._scopes) > DEEP:  # kept over a loop, it would only be spilled
                 return self._fresh(f"load volatile {scalar}, ptr addrspace(1) {address}")
             return self._fresh(f"load {scalar}, ptr addrspace(1) {address}, !invariant.load !1")
         address, space = self._address(array, index)
         return self._fresh(f"load {scalar}, ptr{space} {address}")
 
     def _address(self, array: Array, index: Any) -> tuple[str, str]:
-        """Where an element of a work array, an output or the guard stands, and in which address space."""
+        """The address and address space of an element of a work array, an output or the guard."""
         scalar = self.number.scalar
         if array is self.program.guard:
             return "%guard", ""
@@ -151,7 +151,7 @@ class Scattered(Together):
         self._fill(s.array, self.number.constant(0.0))
 
     def _fill(self, array: Array, value: str) -> None:
-        """One value in all elements of an array."""
+        """Fill an array with one value."""
         if array.size:
             with self.turns("0", str(array.size)) as k:
                 self._put(array, k, value)
@@ -213,7 +213,7 @@ class Scattered(Together):
                 self._lines.append(f"  store {scalar} {self.number.constant(1.0)}, ptr %guard")
 
     def _judge(self) -> None:
-        """Note a state that the guard refuses; large angles leave that to the other kernel."""
+        """Note a state that the guard refuses; with large angles that is left to the other kernel."""
         if self.program.guard is None:
             return
         low = self._refused()
@@ -225,7 +225,7 @@ class Scattered(Together):
 
 
 def _wandering(program: Program) -> set[Array]:
-    """Work arrays that are read, written or cleared at places that are computed."""
+    """Work arrays that are accessed at computed indices."""
     found = set()
     for s in walk(program.body):
         if isinstance(s, Store):

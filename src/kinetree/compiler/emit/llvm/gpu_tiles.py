@@ -1,8 +1,8 @@
-"""Kernels for rows (batch, n) without gaps: straight programs, whose blocks move whole tiles of states.
+"""Kernels for contiguous rows (batch, n): straight-line programs whose blocks move whole tiles of states.
 
-A block takes the rows of `tile` states into shared memory, line by line, computes, and writes the rows of the
-results line by line again; where the device can, the rows of its next tile arrive meanwhile. Each state has
-one thread; or, for robots with limbs, a thread in each of several warps, which run the strands of the program
+A block copies the rows of `tile` states into shared memory, line by line, computes, and writes the rows of
+the results line by line; where the device can, the rows of its next tile arrive meanwhile. Each state has one
+thread; or, for robots with limbs, a thread in each of several warps, which run the strands of the program
 (`passes/strands.py`) and exchange numbers through shared memory.
 """
 
@@ -19,11 +19,11 @@ from kinetree.errors import CompileError
 from kinetree.ops import PRIMITIVES, Expr
 from kinetree.ops.primitives import TRUTH
 
-PINNED = 4  # conditions after which they are written down where registers are scarce
+PINNED = 4  # conditions between writes where registers are scarce
 
 
 class Tiled(Arrivals):
-    """Prints a straight program for the threads of a block."""
+    """Prints a straight-line program for the threads of a block."""
 
     def module(self) -> GpuModule:
         plan, scalar, space = self.plan, self.number.scalar, self.device.shared
@@ -52,7 +52,7 @@ class Tiled(Arrivals):
     # -- before the first tile
 
     def _prepare(self) -> None:
-        """No mark is set; results that nothing is stored to are 0; whether rows begin at good addresses."""
+        """Clear marks, zero results that are never stored, and check if rows are contiguous and aligned."""
         self._lines.append(f"  %tid0 = zext i32 {self._fresh(self.device.thread)} to i64")
         self._lines.append("  %first.thread = icmp eq i64 %tid0, 0")
         with self.rarely("%first.thread"):
@@ -73,7 +73,7 @@ class Tiled(Arrivals):
         self._label = "begin"
 
     def _tile(self) -> None:
-        """At the beginning of a tile: its rows are there; which state a thread has."""
+        """At the beginning of a tile: wait for its rows, and find the state of each thread."""
         turn = self.arrive()
         self._lines += [
             f"  %lane32 = and i32 %tid32, {self.tile - 1}",
@@ -92,7 +92,7 @@ class Tiled(Arrivals):
         self._lines.append("  store float 0.0, ptr %sum")
         if self.early:
             self._inspect()
-            if self.plan.within or self.strands.aside:  # rows are overwritten when all have looked at them
+            if self.plan.within or self.strands.aside:  # all threads must check rows before an overwrite
                 self._barrier()
         for k, array in enumerate(self.program.inputs):
             if array not in self.plan.start and array.size:
@@ -105,7 +105,7 @@ class Tiled(Arrivals):
         self.rows: dict[Array, str] = {}
         for k, array in enumerate(self.program.inputs):
             if array in self.plan.start:
-                place = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")  # also where no state is
+                place = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")  # also without a state
                 self.rows[array] = self._at(self._fresh(f"add i64 %offset, {place}"), self.plan.start[array])
             else:
                 self.rows[array] = self.row(f"in{k}", "%state")
@@ -121,7 +121,7 @@ class Tiled(Arrivals):
             for phase in self.strands.phases:
                 self.statements(phase[w])
                 if phase is self.strands.phases[-1]:
-                    if self._other:  # which waits for another
+                    if self._other:  # waiting for a partner
                         self._look_at(self._other)
                     self._conclude()
                 self._meet()
@@ -130,7 +130,7 @@ class Tiled(Arrivals):
         self._scopes = [{}]
 
     def statements(self, statements: Sequence[Statement | Put | Fetch]) -> None:
-        """Some statements in their order; between them, what is put aside and fetched again."""
+        """Statements in order, with values put aside and fetched again in between."""
         for s in statements:
             if isinstance(s, Put):
                 self._set(self._aside(s.slot), self._operand(s.value))
@@ -140,7 +140,7 @@ class Tiled(Arrivals):
                 super().statements([s])
 
     def _aside(self, slot: Place) -> str:
-        """Where a number waits that was put aside."""
+        """The address of a value that was put aside."""
         if isinstance(slot, tuple):
             array, index = slot
             row = self._fresh(f"mul i64 %lane, {self.plan.pitch(array)}")
@@ -148,7 +148,7 @@ class Tiled(Arrivals):
         return self._at("%lane", self.plan.aside[self._strand] + self.tile * slot)
 
     def _again(self, s: Fetch) -> None:
-        """A number that was put aside; read in such a way that it is not kept meanwhile."""
+        """Fetch a value that was put aside, by a volatile load so that it does not stay in a register."""
         scalar, e = self.number.scalar, s.value
         if is_input(e):
             array, index = e.args
@@ -162,9 +162,9 @@ class Tiled(Arrivals):
         self._bind(e, found)
 
     def _conclude(self) -> None:
-        """Behind the last statement: note what was met that is not ordinary.
+        """After the last statement: note exceptional conditions.
 
-        There is one condition for all of it: what is asked for only later would be kept until then.
+        There is one test for all of them: separate later tests would keep their operands alive until then.
         """
         total = self._fresh(f"fmul float {self._fresh('load float, ptr %sum')}, 0.0")
         bad = self._fresh(f"fcmp une float {total}, 0.0")
@@ -199,7 +199,7 @@ class Tiled(Arrivals):
             self._set(self._slot_of(e), value)
 
     def _forget(self, e: Expr) -> None:
-        """Before a number is computed again: the inputs that it needs are read again, not kept."""
+        """Before a value is recomputed: its inputs are read again, not kept."""
         for a in e.args:
             if type(a) is Expr and is_input(a) and a.args[0] in self.plan.start:
                 self._bind(a, self._read(a.args[0], int(a.args[1]), again=True))
@@ -225,7 +225,7 @@ class Tiled(Arrivals):
         return self._read(array, int(index))
 
     def _read(self, array: Array, index: int, again: bool = False) -> str:
-        """An element of an input; `again`: it has been read before, and was not kept."""
+        """An element of an input; `again`: it was read before, and not kept."""
         scalar = self.number.scalar
         space = self.device.shared if array in self.plan.start else "addrspace(1)"
         address = self._fresh(f"getelementptr {scalar}, ptr {space} {self.rows[array]}, i64 {index}")
@@ -237,7 +237,7 @@ class Tiled(Arrivals):
         return value
 
     def _look_at_unread(self) -> None:
-        """Look at inputs that nothing reads, before something else may stand there."""
+        """Check inputs that nothing reads, before they may be overwritten."""
         loads = (s for s in self.program.body.statements if isinstance(s, Expr) and is_input(s))
         read = {(e.args[0], int(e.args[1])) for e in loads}
         for _, array in self.staged:
@@ -252,7 +252,7 @@ class Tiled(Arrivals):
             return
         plan, value = self.plan, self._operand(s.value)
         if self.tells and type(s.value) is Expr:
-            self._other = value if self.tight else self._other  # which would be kept until the next
+            self._other = value if self.tight else self._other  # or it would be kept until the next
             self._look_at(value)
         if s.array in plan.packed:
             slot = plan.packed[s.array][s.index]
@@ -266,13 +266,13 @@ class Tiled(Arrivals):
         self._set(address, value)
 
     def _gather(self, value: object) -> None:
-        """Part of the guard: a state is refused if any of them is below 1."""
+        """Part of the guard: a state is refused if any value is below 1."""
         self.gather("low", self.is_below_one(self._operand(value)))
 
     def gather(self, name: str, condition: str) -> None:
-        """Where registers are scarce, conditions are written down now and then.
+        """Where registers are scarce, write the conditions to memory from time to time.
 
-        Else the assembler would leave all of them to the end, and keep what they depend on until then.
+        Otherwise the assembler would defer all of them to the end, and keep their operands until then.
         """
         super().gather(name, condition)
         self._conditions += 1
@@ -288,12 +288,12 @@ class Tiled(Arrivals):
         """Done once, before the first tile."""
 
     def spoil(self, s: Spoil) -> None:
-        """Done when inputs are read and results are given."""
+        """Done when inputs are read and results are written."""
 
-    # -- what the states are worth
+    # -- the guard
 
     def _judge(self) -> None:
-        """Note states that the guard refuses; angles that are too large leave that to the other kernel."""
+        """Note states that the guard refuses; with large angles that is left to the other kernel."""
         if self.program.guard is None or self.silent:
             return
         with self.rarely(self._fresh(f"and i1 %inside, {self._fresh('load i1, ptr %low')}")):
@@ -311,7 +311,7 @@ class Tiled(Arrivals):
     # -- rows out
 
     def _give(self) -> None:
-        """The rows of the results to their arrays; NaN where an input was not finite."""
+        """Copy the rows of the results to their arrays; NaN where an input was not finite."""
         for k, array in enumerate(self.program.outputs):
             if array.size:
                 line = self._fresh(f"mul i64 %base, {array.size}")

@@ -1,8 +1,8 @@
-"""Threads of a block that go through loops that end early together.
+"""Threads of a block that run loops with early exit in lockstep.
 
-What one warp fetches of the code then serves all. Warps wait for each other before each turn of such a loop,
-and of the loops around it; one whose states are all done waits there until the others are. Further turns of
-a loop that is over change nothing: so the bits are the same, however long others go on.
+Instructions fetched by one warp then serve all. Warps wait for each other before each iteration of such a
+loop, and of the loops around it; a warp whose states are all done waits until the others are. Further
+iterations of a finished loop change nothing, so the bits do not depend on how long others continue.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kinetree.compiler.ir.graph import Block, Loop, Store
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.ops import Expr
 
-ALONE = 64  # threads of a block whose warps do not wait for each other
+ALONE = 64  # threads per block if warps do not wait for each other
 
 
 class Together(GpuKernel):
-    """Prints loops for blocks of `together` threads that wait for each other; 0: each goes alone."""
+    """Prints loops for blocks of `together` threads that wait for each other; 0: each on its own."""
 
     def __init__(self, program: Program, number: Number, device: Device, large: bool, together: int):
         super().__init__(program, number, device, large)
@@ -40,7 +40,7 @@ class Together(GpuKernel):
 
 
 def _meetings(block: Block) -> list[Loop]:
-    """Loops before whose turns threads wait: the outermost that end early, and those around them."""
+    """Loops whose iterations start with a barrier: the outermost with early exit, and those around them."""
     found = []
     for loop in (s for s in block.statements if isinstance(s, Loop)):
         inner = [] if loop.until is not None else _meetings(loop.body)
@@ -49,7 +49,7 @@ def _meetings(block: Block) -> list[Loop]:
 
 
 def _is_repeatable(program: Program) -> bool:
-    """Whether several threads can compute one state at a time: no result is read again."""
+    """Whether several threads can compute the same state at once: no result is read back."""
     return not any(
         (isinstance(s, Store) and s.accumulate and s.array.kind == "output")
         or (isinstance(s, Expr) and s.op == "load" and s.args[0].kind == "output")

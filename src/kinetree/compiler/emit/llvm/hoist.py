@@ -1,6 +1,6 @@
-"""Sines and cosines whose angles follow from the inputs alone: all are taken before everything else.
+"""Sines and cosines of angles that follow from the inputs alone: all are computed first.
 
-A loop over all angles needs no code per angle, and a single state's angles fill a vector.
+A loop over all angles needs no code per angle, and the angles of a single state fill a vector.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from kinetree.compiler.ir.graph import Block, Part, Statement
 from kinetree.compiler.ir.program import Program
 from kinetree.ops import PRIMITIVES, Expr
 
-CHEAP = frozenset(("add", "mul", "div", "neg"))  # the kinds of operations that are taken again for an angle
-LARGEST = 8  # operations on the way from inputs to an angle
+CHEAP = frozenset(("add", "mul", "div", "neg"))  # operations that may be repeated for an angle
+LARGEST = 8  # operations on the path from inputs to an angle
 
 
 def is_free(value: Expr, hoisted: dict[Expr, int]) -> bool:
-    """True if a value is read from memory wherever it is needed, rather than once where it stands."""
+    """True if a value is read from memory at each use, rather than once at its definition."""
     if value in hoisted:
         return True
     return value.op == "load" and value.args[0].kind in ("input", "table") and type(value.args[1]) is int
 
 
 def hoist(program: Program) -> tuple[list[Expr], dict[Expr, int]]:
-    """The angles, and the position of the angle of every sine and cosine that is taken beforehand."""
+    """The angles, and for every hoisted sine and cosine the index of its angle."""
     angles: dict[Hashable, Expr] = {}
     position: dict[Hashable, int] = {}
     hoisted: dict[Expr, int] = {}
@@ -38,7 +38,7 @@ def hoist(program: Program) -> tuple[list[Expr], dict[Expr, int]]:
 
 
 def _straight(block: Block) -> Iterator[Statement]:
-    """The statements outside of loops and switches."""
+    """The statements outside loops and switches."""
     for statement in block.statements:
         yield statement
         if isinstance(statement, Part):
@@ -46,12 +46,12 @@ def _straight(block: Block) -> Iterator[Statement]:
 
 
 def _key(value: object) -> Hashable:
-    """Equal for values that are computed alike, in whichever part."""
+    """Equal for values that are computed in the same way, in any part."""
     return (value.op, *map(_key, value.args)) if isinstance(value, Expr) else value  # type: ignore[return-value]
 
 
 def _cost(value: object, left: int) -> int:
-    """How many operations lead from the inputs to a value; more than `left` if too many or others."""
+    """The operations from the inputs to a value; more than `left` if there are too many or of other kinds."""
     if type(value) is not Expr:
         return 0
     if value.op == "load":

@@ -1,8 +1,8 @@
 """The operations of programs as LLVM instructions.
 
-Each is one instruction or several; {0}, {1} ... are the operands, followed by the results of the instructions
-before, {v} is the type of numbers, {b} of truths, {s} the suffix of overloaded intrinsics, and {zero}, {one},
-{minus} and {true} are constants.
+Each is one or more instructions; {0}, {1} ... are the operands, followed by the results of the preceding
+instructions; {v} is the type of numbers, {b} that of booleans, {s} the suffix of overloaded intrinsics;
+{zero}, {one}, {minus} and {true} are constants.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INSTRUCTIONS: dict[str, tuple[str, ...]] = {
         "fcmp olt {v} {0}, {zero}",
         "select {b} {5}, {v} {minus}, {v} {4}",
     ),
-    "min": (  # NaN if one of them is
+    "min": (  # NaN if either is NaN
         "fcmp olt {v} {1}, {0}",
         "select {b} {2}, {v} {1}, {v} {0}",
         "fcmp uno {v} {1}, {1}",
@@ -62,18 +62,18 @@ INSTRUCTIONS: dict[str, tuple[str, ...]] = {
     "tanh": ("call {v} @each_tanh({v} {0})",),
     "atan2": ("call {v} @each_atan2({v} {0}, {v} {1})",),
 }
-UNFUSED = {  # on a machine without such an operation: two roundings
+UNFUSED = {  # without hardware support: two roundings
     "fma": ("fmul {v} {0}, {1}", "fadd {v} {3}, {2}"),
     "fms": ("fmul {v} {0}, {1}", "fsub {v} {3}, {2}"),
     "fnma": ("fmul {v} {0}, {1}", "fsub {v} {2}, {3}"),
     "fnms": ("fmul {v} {0}, {1}", "fneg {v} {3}", "fsub {v} {4}, {2}"),
 }
-# functions of the C library, asked lane by lane
+# C library functions, called lane by lane
 LIBRARY = frozenset(op for op, lines in INSTRUCTIONS.items() if f"@each_{op}(" in lines[-1])
 
 
 def words(number: Number) -> dict[str, str]:
-    """What the names in the texts stand for."""
+    """The substitutions in the texts."""
     return {
         "v": number.vector, "b": number.boolean, "s": number.suffix,
         "zero": number.constant(0.0), "one": number.constant(1.0), "minus": number.constant(-1.0),
@@ -91,7 +91,7 @@ def in_all_lanes(lines: Lines, number: Number, value: str) -> str:
 
 
 def each(op: str, number: Number) -> str:
-    """A function of the C library applied to every lane."""
+    """A C library function applied to every lane."""
     vector, scalar = number.vector, number.scalar
     symbol = op if number.dtype == "float64" else f"{op}f"
     names = ("a", "b")[: PRIMITIVES[op].arity]

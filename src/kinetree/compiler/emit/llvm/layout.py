@@ -1,7 +1,7 @@
-"""Where a program's arrays stand: the workspace that every thread has of its own, and the constant tables.
+"""The memory layout of a program: the workspace of each thread, and the constant tables.
 
-The workspace is interleaved: element k of an array is one number of all lanes. The sines and cosines that are
-taken beforehand come first, then the inputs, the outputs, the guard and the work arrays, and their angles.
+The workspace is interleaved: element k of an array is one number of all lanes. The hoisted sines and cosines
+come first, then the inputs, the outputs, the guard and the work arrays, and their angles.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Layout:
         return _round_up(self.numbers * self.number.size, ALIGNMENT)
 
     def target(self, array: Array) -> int:
-        """Where, in bytes, the address stands that a result is stored to."""
+        """The byte offset of the address that a result is stored to."""
         return self.targets * self.number.size + 8 * list(self.stages).index(array)
 
     def take(self, count: int) -> int:
@@ -54,7 +54,7 @@ def _round_up(size: int, unit: int) -> int:
 
 
 def _numbers(size: int, number: Number) -> int:
-    """The numbers that hold this many bytes."""
+    """How many numbers hold this many bytes."""
     return -(-size // number.size)
 
 

@@ -1,8 +1,8 @@
-"""Constants in memory: a table in which every lane of an entry is the same.
+"""Constants in memory: a table in which all lanes of an entry are equal.
 
-A constant in the text of a function takes two instructions wherever it is used, one for its address and one
-that spreads it over the lanes. Read from a table whose address is known, it is an operand of the instruction
-that needs it. The loads are volatile, or else LLVM would see through them.
+A constant in the code takes two instructions at each use, one for its address and one to broadcast it. Read
+from a table whose address is known, it is a memory operand of the instruction that needs it. The loads are
+volatile, or LLVM would fold them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kinetree.compiler.emit.llvm.types import Number
 
 
 class Literals:
-    """The table for one kind of number. It is printed (`text`) when all functions are."""
+    """The table for one type of number, printed (`text`) after all functions."""
 
     def __init__(self, number: Number):
         self.number = number
@@ -23,11 +23,11 @@ class Literals:
 
     @property
     def address(self) -> str:
-        """An instruction that gives the address of the table, as something that LLVM knows nothing of."""
+        """An instruction that gives the address of the table in a form opaque to LLVM."""
         return f'call ptr asm "", "=r,0"(ptr @{self.name})'
 
     def place(self, value: float) -> int:
-        """The number of the entry that holds a constant."""
+        """The index of the entry that holds a constant."""
         return self._places.setdefault(self.number.constant(value), len(self._places))
 
     @property

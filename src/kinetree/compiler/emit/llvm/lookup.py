@@ -1,4 +1,4 @@
-"""Elements of a constant matrix at places that are numbers."""
+"""Elements of a constant matrix whose indices are floating-point numbers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kinetree.compiler.emit.llvm.types import Number
 def looked_up(
     lines: Lines, number: Number, shape: Sequence[int], places: Sequence[str], element: Callable[[str], str]
 ) -> str:
-    """An element of a matrix, lane by lane; NaN if a place is NaN, and the nearest element if it is outside.
+    """An element of a matrix, lane by lane; NaN if an index is NaN, the nearest element if it is outside.
 
-    `element` loads the one with a number.
+    `element` loads the element of an index.
     """
     scalar, vector, boolean = number.scalar, number.vector, number.boolean
     zero, inside = number.constant(0.0), []

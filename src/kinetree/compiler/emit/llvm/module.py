@@ -33,14 +33,14 @@ from kinetree.compiler.ir.program import Program
 from kinetree.compiler.runtime.machine import Target
 from kinetree.ops import PRIMITIVES
 
-LARGE = 128  # elements of a result that is not worth copying
-MOST = 2  # times W states that the parts of a program run for together
-TOGETHER = 40 << 10  # bytes of their workspaces, which stay in the first cache
+LARGE = 128  # elements of a result that is too large to copy
+MOST = 2  # times W states for which the parts of a program run together
+TOGETHER = 40 << 10  # bytes of their workspaces, which stay in the L1 cache
 
 
 @dataclass(frozen=True)
 class Module:
-    """LLVM text, the function to call in it, and the size of the workspace that one thread needs."""
+    """LLVM text, its entry function, and the size of a thread's workspace."""
 
     text: str
     entry: str
@@ -58,8 +58,8 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
     waiting = None if results is None else len(results.slots)
     step = width if lanes == 1 else angles_at_once(number, len(angles))
     places = layout(program, number, len(angles), step, waiting)
-    # one state's inputs are all copied before anything is stored, so results go straight to the caller's
-    # arrays; small ones only if no guard can refuse the state, which leaves them alone
+    # all inputs of a single state are copied before anything is stored, so results go straight to the
+    # caller's arrays; small ones only if no guard can refuse the state, which must leave them unchanged
     direct = {
         array: f"getelementptr ptr, ptr %args, i64 {k}"
         for k, array in enumerate(program.outputs, len(program.inputs))
@@ -116,7 +116,7 @@ def emit(program: Program, dtype: str, lanes: int, target: Target) -> Module:
 def _copies(
     program: Program, number: Number, wide: Number, results: Results | None, fused: bool
 ) -> list[str]:
-    """The functions that bring states into the workspace and results out of it, one for each size."""
+    """The functions that load states into the workspace and store results, one for each size."""
     sizes = [sorted({a.size for a in arrays} - {0}) for arrays in (program.inputs, program.outputs)]
     if number.lanes > 1:
         stores = [define_store_few(number), *(define_store(number, s) for s in sizes[1])]
@@ -154,7 +154,7 @@ def _declarations(number: Number, wide: Number, library: set[str]) -> list[str]:
 
 
 def _attributes(target: Target, lanes: int) -> str:
-    # LLVM aligns the vectors that the core spills only if it has to align the stack in any case
+    # LLVM aligns the vectors that the core spills only if it must align the stack anyway
     aligned = '"stackrealign" ' if lanes > 1 else ""
     bits = 8 * target.vector_bytes
     width = f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'

@@ -1,7 +1,7 @@
-"""Kernels around the programs of a GPU: random numbers by counter, and rows of numbers that are cut off.
+"""Auxiliary GPU kernels: counter-based random numbers, and clipped rows of numbers.
 
 Each thread has one row. The random numbers are those of `scale/philox.py`: Philox 4x64-10 of Salmon and
-others (2011), of which the upper bits make a number between 0 and 1.
+others (2011), whose upper bits make a number between 0 and 1.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from kinetree.compiler.emit.llvm.device import NVIDIA, Device, attributes
 from kinetree.compiler.emit.llvm.types import Number
 
-THREADS = 128  # of a block
+THREADS = 128  # per block
 
 
 class Generator:
-    """What a generator of random numbers is made of.
+    """The constants of a random number generator.
 
     Args:
         multipliers, weyl: its constants, two each.
@@ -53,8 +53,8 @@ def random_rows(generator: Generator, dtype: str, masked: bool, device: Device =
     """A kernel that fills rows with random numbers, four for each slot (key, key, counter) of a table.
 
     Arguments: rows, table, slots, mask, numbers, number, count. `number` is how often numbers were drawn for
-    a row before; if it is `masked`, that is in `numbers` (and one more then), and rows stay as they are
-    where the mask is not above a half.
+    a row before; if `masked`, that is in `numbers` (which is incremented), and rows are unchanged where the
+    mask is not above a half.
     """
     number = Number(dtype, 1)
     scalar, size = number.scalar, number.bytes
@@ -112,10 +112,10 @@ def random_rows(generator: Generator, dtype: str, masked: bool, device: Device =
 
 
 def cut_rows(dtype: str, device: Device = NVIDIA) -> str:
-    """A kernel that copies rows cut off at -1 and 1; what is not finite becomes 0, and is reported.
+    """A kernel that copies rows clipped to [-1, 1]; non-finite numbers become 0, and are reported.
 
     Arguments: source, state stride, element stride, rows, bad, width, count. `bad` is 1 for each row with a
-    number that is not finite, else 0.
+    non-finite number, else 0.
     """
     number = Number(dtype, 1)
     scalar, size = number.scalar, number.bytes
@@ -157,7 +157,7 @@ def cut_rows(dtype: str, device: Device = NVIDIA) -> str:
 
 
 def _kernel(arguments: Sequence[str], lines: Sequence[str], device: Device) -> str:
-    """A kernel whose thread does something with row %i; `count` is the last argument."""
+    """A kernel whose threads each process a row %i; `count` is the last argument."""
     head = [
         f"%thread = {device.thread}",
         f"%group = {device.block}",
@@ -178,7 +178,7 @@ def _kernel(arguments: Sequence[str], lines: Sequence[str], device: Device) -> s
 
 
 def _signed(word: int) -> int:
-    """A word of 64 bits as LLVM writes it."""
+    """A 64-bit word as LLVM writes it."""
     return word - (1 << 64) if word >> 63 else word
 
 

@@ -1,9 +1,9 @@
-"""1 / b and sqrt(b) on processors that give rough ones: correctly rounded, without a branch.
+"""1 / b and sqrt(b) from approximate hardware instructions: correctly rounded, without a branch.
 
-The division of such a processor looks whether its operands are ordinary, and has code of its own for those
-that are not: a branch that nothing can be scheduled across. Here the looking is all that is left: what is
-not ordinary is noted, and computed by another kernel. The steps of Newton's iteration are those of the
-division itself, so the bits are the same.
+The division of such a processor tests whether its operands are ordinary, and has separate code for those that
+are not: a branch that blocks scheduling. Here only the test remains: operands that are not ordinary are
+noted, and computed by another kernel. The Newton steps are those of the division itself, so the bits are the
+same.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from kinetree.compiler.emit.llvm.types import Number
 
 # above every correction of a guess, if b is ordinary: 2^-18, and the upper half of 2^-30 as a float32
 SMALL = {"float32": 2.0**-18, "float64": 0.140625}
-LEAST, SPAN = 0x0D000000, 0x727FFFFF  # the bits of the least ordinary number of a root; how many there are
-BIAS = 0x300402  # what the division adds to the upper half of b: the lower half of its first guess
+LEAST, SPAN = 0x0D000000, 0x727FFFFF  # the bits of the least ordinary operand of a root; how many there are
+BIAS = 0x300402  # the division adds this to the upper half of b, to get the lower half of its first guess
 
 
 def define(number: Number, rough: str) -> str:
-    """The text of `{1 / b, whether b is not ordinary} @reciprocal(b)`; `rough` spells a rough reciprocal.
+    """The text of `{1 / b, whether b is not ordinary} @reciprocal(b)`; `rough` spells an approximate
+    reciprocal.
 
     The correction of the last guess is small, unless b is 0, too small, too large, or not a number.
     """

@@ -1,11 +1,11 @@
-"""Straight code that says itself which numbers leave the registers, and when they come back.
+"""Register allocation for straight-line code: which values are spilled, and when they are reloaded.
 
-A trace of a robot is one block of thousands of operations. LLVM's allocator, made for loops, stores numbers
-that are in memory already and reads many of them one by one. In a straight block the best choice is known
-(Belady 1966): the number that is needed last leaves. Inputs, sines, constants and what was handed over from
-another part have a place in memory; the others get one on the stack. What comes back is read right before its
-use, as an operand of the instruction. The loads and stores are volatile, so that LLVM leaves them where they
-are.
+A trace of a robot is one block of thousands of operations. LLVM's allocator, made for loops, stores values
+that are in memory already and reloads many of them one by one. In a straight block the best choice is known
+(Belady 1966): spill the value whose next use is farthest away. Inputs, sines, constants and values from
+another part have a place in memory; the others get one on the stack. A value is reloaded right before its
+use, as a memory operand of the instruction. The loads and stores are volatile, so that LLVM does not move
+them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from kinetree.compiler.runtime.machine import Target
 
 SHORTEST = 30  # statements of a function; LLVM does as well with fewer
-SPARE = 3  # registers for what an instruction itself needs
-STORED = 0.3  # how much farther away a number must be that would have to be stored first: stores are dear
+SPARE = 3  # registers left for the instructions themselves
+STORED = 0.3  # how much farther away a value must be that still needs a store: stores are expensive
 STACK = "%spilled"
 TABLE = "%literals"
 
 
 class Frugal(Printer):
-    """Prints functions without control flow for a number of registers, and all others as ever."""
+    """Prints functions without control flow for a given number of registers, and all others as usual."""
 
     def __init__(self, target: Target, literals: Literals, *arguments: Any):
         super().__init__(*arguments)
@@ -69,10 +69,10 @@ class Frugal(Printer):
             self._lines[place] = line
         self._lines[start:start] = head
 
-    # -- what is needed when
+    # -- uses
 
     def _uses(self, body: Sequence[Statement]) -> dict[Hashable, list[int]]:
-        """The places at which every number is needed."""
+        """The statements at which every value is needed."""
         uses: dict[Hashable, list[int]] = defaultdict(list)
         for k, statement in enumerate(body):
             for value in self._needed(statement):
@@ -99,10 +99,10 @@ class Frugal(Printer):
                 if type(value) is Expr:
                     yield value
 
-    # -- what leaves
+    # -- spills
 
     def _let_go(self, known: _Straight) -> None:
-        """Forget the numbers that are needed no more, and those for which there is no register."""
+        """Drop the values that are no longer needed, and those for which there is no register."""
         for value, name in known.leaving(self._registers):
             self._scopes[-1].pop(value, None)
             if name is not None and value not in known.homes:
@@ -111,7 +111,7 @@ class Frugal(Printer):
                 self.do(f"store volatile {number.vector} {name}, ptr {address}, align {number.size}")
 
     def _read(self, value: Hashable, home: tuple[str, Any]) -> str:
-        """Bring a number into a register from where it stands."""
+        """Load a value into a register from its place in memory."""
         assert self._straight is not None
         self._straight.homes[value] = home
         address = self._slot_address(home[1], home[0])
@@ -135,7 +135,7 @@ class Frugal(Printer):
         self._addresses.ask(len(self._lines) - 1, name, base, offset)
         return name
 
-    # -- what the printer asks for
+    # -- called by the printer
 
     def _bind(self, value: Expr, name: str) -> None:
         super()._bind(value, name)
@@ -189,10 +189,10 @@ class Frugal(Printer):
 
 
 class _Straight:
-    """What is known of the numbers of one function while it is printed.
+    """What is known about the values of one function while it is printed.
 
-    uses: where each is needed. homes: where those that have a place in memory stand, as an address and a
-    number of elements. now: the place of the statement that is printed.
+    uses: where each is needed. homes: where those with a place in memory are, as an address and an element
+    offset. now: the index of the current statement.
     """
 
     def __init__(self, uses: dict[Hashable, list[int]], body: Sequence[Statement]):
@@ -200,25 +200,25 @@ class _Straight:
         self.homes: dict[Hashable, tuple[str, Any]] = {}
         self.now = 0
         self.slots = 0
-        self._names: dict[Hashable, str] = {}  # of what is in registers
-        self._later: dict[Hashable, int] = {}  # where that is needed next
-        self._due: dict[int, list[Hashable]] = defaultdict(list)  # the same by place
-        self._new: list[Hashable] = []  # what has entered since the statement before
-        self._turn: dict[Hashable, int] = {}  # when they did
+        self._names: dict[Hashable, str] = {}  # of values in registers
+        self._later: dict[Hashable, int] = {}  # where each of these is needed next
+        self._due: dict[int, list[Hashable]] = defaultdict(list)  # the same by statement
+        self._new: list[Hashable] = []  # entered since the previous statement
+        self._turn: dict[Hashable, int] = {}  # when each of them entered
         self._turns = count()
         self._taken: dict[Hashable, int] = {}
         self._free: list[int] = []
         self._stores = Counter((s.array, s.index) for s in body if isinstance(s, Store))
 
     def is_kept(self, array: Array, index: Any) -> bool:
-        """True if an element stays as it is."""
+        """True if an element never changes."""
         return type(index) is int and (array, index) not in self._stores and array.kind == "work"
 
     def is_stored_once(self, array: Array, index: Any) -> bool:
         return type(index) is int and self._stores[array, index] == 1
 
     def enter(self, value: Hashable, name: str) -> None:
-        """Note that a number is in a register."""
+        """Note that a value is in a register."""
         if value in self.uses:
             self._names[value] = name
             if value not in self._later:
@@ -227,7 +227,7 @@ class _Straight:
                 self._new.append(value)
 
     def leaving(self, registers: int) -> Iterator[tuple[Hashable, str | None]]:
-        """What leaves its register after this statement; with its name if it is needed again."""
+        """The values that leave their registers after this statement; with their names if needed again."""
         later, now = self._later, self.now
         due = {value for value in self._due.pop(now, ()) if later.get(value) == now}
         for value in sorted((*due, *self._new), key=self._turn.__getitem__):
@@ -248,7 +248,7 @@ class _Straight:
             yield value, self._names.pop(value)
 
     def slot(self, value: Hashable) -> int:
-        """A place on the stack, until the number is needed no more."""
+        """A stack slot, until the value is no longer needed."""
         self._taken[value] = slot = self._free.pop() if self._free else self.slots
         self.slots = max(self.slots, slot + 1)
         return slot

@@ -1,11 +1,11 @@
-"""Large results of programs without loops: they go from registers to the caller's rows, tile by tile.
+"""Large results of programs without loops: stored from registers to the caller's rows, tile by tile.
 
-A tile is a few neighbouring elements of one result, of all lanes. As soon as the last of them is known, the
-core transposes the tile and stores it: there is no copy from the workspace afterwards, and what is written
-drains to memory while the core goes on. Rows must follow one another without gaps for that; if they do not,
-or if fewer states are left than lanes, or if the batch is so large that it is written past the caches, the
-core writes to a stage in the workspace, and the rows are copied from there. Tiles without any value are
-zero: the stage has these zeros from the beginning, the caller's rows get them by a loop.
+A tile is a few adjacent elements of one result, in all lanes. As soon as its last element is known, the core
+transposes the tile and stores it. There is no copy from the workspace afterwards, and the stores drain to
+memory while the core continues. This needs contiguous rows. If they are not contiguous, or fewer states than
+lanes are left, or the batch is so large that it is written past the caches, the core writes to a stage in the
+workspace, and the rows are copied from there. Tiles without any value are zero: in the stage from the
+beginning, in the caller's rows by a loop.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from kinetree.compiler.ir.graph import Array, Block, Part, Statement, Store
 from kinetree.compiler.ir.program import Program
 from kinetree.ops import Expr
 
-FEWEST = 24  # elements of all results, below which there is nothing to gain
+FEWEST = 24  # elements of all results below which there is nothing to gain
 TILE = 4
 Place = tuple[Array, int]
 
 
 @dataclass
 class Results:
-    """What the elements of all outputs are, and where tiles of them are complete.
+    """The values of all output elements, and where tiles of them are complete.
 
     values: the value of every element that is stored.
-    completes: for a store, the tiles that have all their values then: first element, and number of elements.
-    slots: for elements that another part completes the tile of, where in the workspace they wait.
+    completes: for a store, the tiles that it completes: first element, and number of elements.
+    slots: for elements whose tile another part completes, where they wait in the workspace.
     empty: the first elements of the tiles that are zero.
-    asks_ahead: whether a tile that is stored asks for the memory of the one W states later.
+    asks_ahead: whether storing a tile prefetches the memory of the one W states later.
     """
 
     values: dict[Place, Any] = field(default_factory=dict)
@@ -47,15 +47,15 @@ class Results:
 
 
 def step_of(array: Array, number: Number) -> int:
-    """The elements of a tile."""
+    """The number of elements in a tile."""
     return max(s for s in (TILE, 2, 1) if s <= min(array.size, number.lanes))
 
 
 def _tiles(array: Array, number: Number, known: set[int]) -> list[tuple[int, int]]:
     """The first element and the number of elements of all tiles.
 
-    What is left at the end is a small tile, or, if three elements are left or all are zero, one that overlaps
-    the tile before it.
+    The remainder at the end is a small tile or, if three elements are left or all are zero, one that overlaps
+    the previous tile.
     """
     step = step_of(array, number)
     whole, left = array.size // step * step, array.size % step
@@ -66,7 +66,7 @@ def _tiles(array: Array, number: Number, known: set[int]) -> list[tuple[int, int
 
 
 def gather(program: Program, number: Number, asks_ahead: bool = False) -> Results | None:
-    """What is known of the results; None if that is not all, or not worth it."""
+    """What is known about the results; None if that is incomplete, or not worth it."""
     if not program.is_straight or sum(a.size for a in program.outputs) < FEWEST:
         return None
     results = Results(asks_ahead=asks_ahead)
@@ -96,7 +96,7 @@ def gather(program: Program, number: Number, asks_ahead: bool = False) -> Result
 
 
 def _statements(block: Block, part: int) -> Iterator[tuple[int, Statement]]:
-    """Every statement with a number that tells functions apart."""
+    """Every statement, with a number that identifies its function."""
     for number, statement in enumerate(block.statements, 1):
         if isinstance(statement, Part):
             yield from _statements(statement.body, number)
@@ -105,9 +105,9 @@ def _statements(block: Block, part: int) -> Iterator[tuple[int, Statement]]:
 
 
 def lines_ahead(array: Array, number: Number, first: int, step: int) -> Iterator[int]:
-    """Where, in bytes from the first row, the next W rows have lines that begin in a tile.
+    """The byte offsets from the first row at which cache lines of the next W rows begin within a tile.
 
-    Not of rows that may be written past the caches.
+    Empty for rows that may be written past the caches.
     """
     size, here = array.size * number.bytes, first * number.bytes
     begins = first < step or here // LINE != (first - step) * number.bytes // LINE
@@ -140,10 +140,10 @@ def choose_target(row: str, j: int, array: Array, number: Number, layout: Layout
 
 
 def define_finish(name: str, array: Array, number: Number, empty: list[int]) -> str:
-    """`@<name>`: what is left to do for the rows of a result after the core has stored its tiles.
+    """`@<name>`: finish the rows of a result after the core has stored its tiles.
 
-    Zeros, if it stored them in place; else the rows come from the stage: past the caches if it could have
-    stored them in place, and did not because they are many.
+    Zeros, if the core stored them in place; else the rows are copied from the stage, past the caches if they
+    could have been stored in place but were too many.
     """
     size, lanes = array.size * number.bytes, number.lanes
     part = Number(number.dtype, step_of(array, number))

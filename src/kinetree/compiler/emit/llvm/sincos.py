@@ -2,14 +2,14 @@
 
 With k = round(2 x / pi), r + e = x - k pi/2 and |r| <= pi/4. Up to `FAR`, pi/2 = A + B + C, where A is pi/2
 rounded, so that r1 = x - k A is exact with a fused multiply-add, and B has so few bits that r1 - r is exact
-whether or not r1 and k B cancel; so r + e carries far more bits than one number. Beyond `FAR` the lanes
-concerned multiply by 2/pi in integers (Payne and Hanek): of its 1200 bits only those matter that are left of
-x 2/pi modulo 4.
+whether or not r1 and k B cancel; so r + e carries far more bits than one number. Beyond `FAR`, the affected
+lanes multiply by 2/pi in integers (Payne and Hanek): of its 1,280 bits, only those that contribute to x 2/pi
+modulo 4 are used.
 
 The polynomials interpolate (sin r - r) / r^3 and (cos r - 1 + r^2/2) / r^4 at Chebyshev nodes in r^2. Where r
-is not small, its error e matters little: it is added to the sine as it is, and left out of the cosine. Sines
-stay below 1 ulp, cosines below 1.5. Nothing is asked of a library, so every processor with fused multiply-add
-gives the same bits; without it the C library is asked.
+is not small, its error e matters little: it is added to the sine as it is, and omitted from the cosine. Sines
+stay below 1 ulp, cosines below 1.5. No library is called, so every processor with fused multiply-add gives
+the same bits; without it the C library is called.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def define(
 ) -> str:
     """The text of the function `{sin, cos} @sincos(x)`; it may call `define_far` and `define_large`.
 
-    `near`: for arguments up to `FAR` alone, as whoever calls it must know.
+    `near`: for arguments up to `FAR` only, which the caller must ensure.
     """
     vector, pair = number.vector, f"{{ {number.vector}, {number.vector} }}"
     if near:
@@ -74,9 +74,9 @@ def define(
 
 
 def in_place(number: Number, fused: bool, literals: Literals, count: int) -> list[str]:
-    """Lines that put sines and cosines of the vectors at %px.0, %px.1 ... to %ps.0 ... and %pc.0 ...
+    """Lines that write sines and cosines of the vectors at %px.0, %px.1 ... to %ps.0 ... and %pc.0 ...
 
-    They end at the label `latch`. Several vectors side by side: each alone is one long chain of operations.
+    They end at the label `latch`. Several vectors are interleaved: each alone is one long dependency chain.
     """
     vector, numbers = number.vector, range(count)
     calls = [f"  call void @{name(number)}_far(ptr %px.{k}, ptr %ps.{k}, ptr %pc.{k})" for k in numbers]
@@ -110,7 +110,7 @@ class _Lines:
         self.literals = literals
 
     def constant(self, value: float) -> str:
-        """A constant as an operand: its text, or what a table holds."""
+        """A constant as an operand: its text, or a table entry."""
         if self.literals is None:
             return self.number.constant(value)
         place, n, vector = self.literals.place(value), len(self.lines), self.number.vector
@@ -137,7 +137,7 @@ class _Lines:
         return value
 
     def polynomials(self, r: str, e: str, i: str) -> None:
-        """%sin_near and %cos_near of r + e in the quadrant that the two lowest bits of i name."""
+        """%sin_near and %cos_near of r + e in the quadrant given by the two lowest bits of i."""
         number, constant = self.number, self.constant
         vector, dtype, integer, boolean = number.vector, number.dtype, number.integer, number.boolean
         one = number.integer_constant(1)
@@ -187,7 +187,7 @@ def _near(number: Number, literals: Literals | None = None) -> _Lines:
 
 
 def _near_and_far(number: Number, literals: Literals | None) -> _Lines:
-    """The same, and %far: which lanes are beyond `FAR`, or no numbers."""
+    """The same, and %far: which lanes are beyond `FAR`, or not numbers."""
     text, vector = _near(number, literals), number.vector
     size = text.let("size", f"call {vector} @llvm.fabs.{number.suffix}({vector} %x)")
     text.op("far", "fcmp ugt", size, text.constant(FAR[number.dtype]))
@@ -248,7 +248,7 @@ def _far_call(number: Number, known: list[str]) -> list[str]:
 
 
 def define_far(number: Number, every: bool) -> str:
-    """`@<name>_far`: overwrite sines and cosines of the lanes that are far (every lane: by the C library)."""
+    """`@<name>_far`: overwrite sines and cosines of the far lanes (every lane: by the C library)."""
     scalar, letter = number.scalar, "" if number.dtype == "float64" else "f"
     one = Number(number.dtype, 1)
     far = "true" if every else "%far"
@@ -289,8 +289,8 @@ done:
 def define_large(space: str = "") -> str:
     """`{sin, cos} @sincos_of_large(x)` of one number beyond `FAR`, and the table it needs.
 
-    With |x| = m 2^E, m an integer, the bits of 2/pi up to the place E - 2 give multiples of 4, and 192 bits
-    from there on all that is needed: their product with m, modulo 4, as a fixed-point number. `space` is the
+    With |x| = m 2^E, m an integer, the bits of 2/pi up to position E - 2 give multiples of 4, and the 192
+    bits from there on suffice: their product with m, modulo 4, as a fixed-point number. `space` is the
     address space of the table.
     """
     text = _Lines(Number("float64", 1))
@@ -341,7 +341,7 @@ def define_large(space: str = "") -> str:
         "  %low64 = trunc i128 %product to i64",
         "  %tail64 = lshr i64 %low64, 62",
         "  %tail = zext i64 %tail64 to i128",
-        "  %fraction = or i128 %fraction0, %tail",  # signed: of a turn by pi/2, in [-1/2, 1/2)
+        "  %fraction = or i128 %fraction0, %tail",  # signed fraction of a turn by pi/2, in [-1/2, 1/2)
         "  %quadrant0 = lshr i128 %top, 126",
         "  %quadrant1 = trunc i128 %quadrant0 to i64",
         "  %round0 = lshr i128 %fraction, 127",

@@ -1,4 +1,4 @@
-"""The numbers that sine and cosine are made of: parts of pi/2, polynomials, and 1,300 bits of 2/pi."""
+"""The constants of sine and cosine: parts of pi/2, polynomials, and 1,280 bits of 2/pi."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COSINE = {
                 2.087614614655861e-09, -1.1382623647474604e-11),
     "float32": (0.0416666679084301, -0.00138888880610466, 2.480059993104078e-05, -2.730093342506734e-07),
 }  # fmt: skip
-ZEROS = 64  # bits that stand before those of 2/pi, for arguments whose window begins before the binary point
+ZEROS = 64  # bits before those of 2/pi, for arguments whose window begins before the binary point
 WORDS = 21
 
 
 @cache
 def two_over_pi() -> tuple[int, ...]:
-    """The bits of 2/pi behind the binary point, after `ZEROS` zeros, in words of 64 bits."""
+    """The bits of 2/pi after the binary point, preceded by `ZEROS` zeros, in 64-bit words."""
     bits = 64 * WORDS
     a, scale = 0, 1 << (bits + 64)
     # pi / 4 = 4 atan(1/5) - atan(1/239), in integers

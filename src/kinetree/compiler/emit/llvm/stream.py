@@ -1,8 +1,8 @@
-"""Results too large for the caches: written line by line, past them.
+"""Results too large for the caches: written past them, in whole cache lines.
 
-An ordinary store first reads the line that it changes. When a batch of large results exceeds the caches,
-that doubles the traffic, and the memory is what limits the speed. So the rows of W states are first put
-together in the workspace, and then written in whole lines by non-temporal stores.
+An ordinary store first reads the line that it changes. When a batch of large results exceeds the caches, that
+doubles the memory traffic, which is the bottleneck. So the rows of W states are first assembled in the
+workspace, and then written in whole lines by non-temporal stores.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array
 
 LINE = 64  # bytes
-SMALLEST = 1024  # bytes of a row, below which it has too few whole lines
+SMALLEST = 1024  # bytes per row, below which it has too few whole lines
 STAGE = 1 << 19  # bytes of W rows, above which the workspace itself would leave the cache
 BATCH = 10 << 20  # bytes of all results of a batch, up to which the caches may hold them
 
@@ -26,17 +26,17 @@ def is_streamed(array: Array, number: Number) -> bool:
 
 
 def stage_stride(array: Array, number: Number) -> int:
-    """The distance of two rows in the workspace, in bytes."""
+    """The stride between rows in the workspace, in bytes."""
     return -(-array.size * number.bytes // LINE) * LINE
 
 
 def most_states(outputs: Sequence[Array], number: Number) -> int:
-    """The states of a batch up to which the caches may hold all its results."""
+    """The largest batch, in states, whose results the caches may hold."""
     return BATCH // max(1, sum(array.size for array in outputs) * number.bytes)
 
 
 def define_delivery(name: str, store: str, array: Array, number: Number, most: int) -> str:
-    """`@<name>`: what `@<store>` does, by way of the rows at `stage` if there are more than `most` states."""
+    """`@<name>`: the same as `@<store>`, through the rows at `stage` if there are more than `most` states."""
     size, step = array.size * number.bytes, stage_stride(array, number)
     f = Function(
         f"internal void @{name}(ptr %row, i64 %stride, i64 %last, ptr %slots, i64 %n, ptr %stage)", "#0"
@@ -55,7 +55,7 @@ def define_delivery(name: str, store: str, array: Array, number: Number, most: i
 
 
 def define_stream(number: Number) -> str:
-    """`@stream`: a number of bytes, whole lines of the target by non-temporal stores."""
+    """`@stream`: copy bytes, in whole lines of the destination by non-temporal stores."""
     f = Function("internal void @stream(ptr noalias %to, ptr noalias %from, i64 %bytes)", "#0")
     before = f.let(f"and i64 {f.sub(0, f.let('ptrtoint ptr %to to i64'))}, {LINE - 1}")
     head = f.call("i64", "@llvm.umin.i64", f"i64 {before}", "i64 %bytes")

@@ -3,10 +3,10 @@
 A row is the contiguous core of one state, for example its 7 coordinates. A tile is T = 2 or 4 elements of
 all W lanes: the rows j, j + T, j + 2T ... are loaded side by side into one vector, for j = 0 ... T-1, and a
 T x T transposition within each part of T lanes gives T vectors of W lanes. The last tile overlaps the one
-before it. The last states of a batch, fewer than W, are copied one by one; the lanes left over repeat the
+before it. The last states of a batch, fewer than W, are copied one by one; the remaining lanes repeat the
 last state, and are not stored.
 
-Loading also answers whether a state is finite: the sum of 0 x over its numbers is 0, or else NaN.
+Loading also tests whether a state is finite: the sum of 0 x over its numbers is 0, or else NaN.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def define_store(number: Number, size: int) -> str:
 
 
 def over_row(f: Function, number: Number, size: int, tile: Callable, largest: int = 4) -> list[str]:
-    """Cover the elements of a row with tiles, unrolled or by a loop; the running sums of the tiles."""
+    """Cover the elements of a row with tiles, unrolled or in a loop; returns the tiles' running sums."""
     sums = [number.constant(0.0), number.constant(0.0)]
     steps = [s for s in (16, 8, 4, 2, 1) if s <= min(size, number.lanes, largest)]
     step = steps[0]
@@ -102,7 +102,7 @@ def check(f: Function, number: Number, value: str, total: str, fused: bool) -> s
 
 
 def define_load_few(number: Number) -> str:
-    """`@load_few`: the states 0 ... last one by one, the last one again in the lanes left over."""
+    """`@load_few`: the states 0 ... last one by one, with the last one repeated in the remaining lanes."""
     vector, scalar, zero = number.vector, number.scalar, number.constant(0.0)
     f = Function(f"internal {vector} @load_few({FEW}, i64 %size)", "#0")
     with f.each(0, number.lanes, some=True) as k:
@@ -164,7 +164,7 @@ def _gather(f: Function, number: Number, rows: list[str], first: str, step: int)
 
 
 def _gather_eight(f: Function, number: Number, loads: list[str]) -> list[str]:
-    """Four elements of eight rows of 64-bit numbers: rows paired so that each step is one instruction."""
+    """Four elements of eight rows of 64-bit numbers; rows are paired: each step is one instruction."""
     vector = number.vector
 
     def mix(a: str, b: str, mask: tuple[int, ...]) -> str:
@@ -183,7 +183,7 @@ def _gather_eight(f: Function, number: Number, loads: list[str]) -> list[str]:
 
 
 def scatter(f: Lines, number: Number, column: str, rows: list[str], first: str, step: int) -> None:
-    """Store the parts of a column into the rows that they belong to."""
+    """Store the parts of a column to their rows."""
     part = number.scalar if step == 1 else f"<{step} x {number.scalar}>"
     for k, row in enumerate(rows):
         if step == 1:
@@ -200,7 +200,7 @@ def scatter(f: Lines, number: Number, column: str, rows: list[str], first: str, 
 
 
 def _join(f: Function, scalar: str, parts: list[str], width: int) -> str:
-    """Vectors side by side, two by two."""
+    """Concatenate vectors, in pairs."""
     while len(parts) > 1:
         mask = ", ".join(f"i32 {k}" for k in range(2 * width))
         kind = f"<{width} x {scalar}>"
@@ -231,7 +231,7 @@ def within(f: Lines, number: Number, columns: list[str]) -> list[str]:
         a, b = columns
         return [mix(a, b, (0, 2)), mix(a, b, (1, 3))]
     a, b, c, d = columns
-    if number.bytes == 4:  # a part is 128 bits: what its instructions do best
+    if number.bytes == 4:  # a part is 128 bits, for which there are the best instructions
         low, high = (0, 4, 1, 5), (2, 6, 3, 7)
         ab, cd, AB, CD = mix(a, b, low), mix(c, d, low), mix(a, b, high), mix(c, d, high)
         low, high = (0, 1, 4, 5), (2, 3, 6, 7)

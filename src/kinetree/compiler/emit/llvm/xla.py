@@ -1,9 +1,9 @@
 """How XLA calls a kernel: a handler of its foreign function interface, in LLVM text.
 
-XLA hands over a call frame: buffers with their shapes, and a table of its own functions. The handler counts
-the states, finds out where they stand, and runs the kernel; in a long batch, threads of XLA join. What is
-particular to the kernel stands in a block of words (`Facts`) to which `@facts` points. A buffer holds a row
-for each state, or one row that all of them share. Offsets are those of the structures in XLA's `c_api.h`.
+XLA passes a call frame: buffers with their shapes, and a table of its own functions. The handler counts the
+states, locates them, and runs the kernel; threads of XLA join in a long batch. What is specific to the kernel
+is in a block of words (`Facts`) to which `@facts` points. A buffer holds a row for each state, or one row
+shared by all. Offsets are those of the structures in XLA's `c_api.h`.
 """
 
 from __future__ import annotations

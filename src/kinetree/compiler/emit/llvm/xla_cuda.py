@@ -1,9 +1,9 @@
-"""How XLA starts a kernel on an NVIDIA GPU: a handler of its foreign function interface, in LLVM text.
+"""How XLA launches a kernel on an NVIDIA GPU: a handler of its foreign function interface, in LLVM text.
 
-The handler finds XLA's stream, the device that it belongs to, and where the arrays stand; it starts the
-kernel on that stream and returns. Nothing waits for the device, and nothing is taken from it: what the kernel
-notes while it runs, and its work arrays, are two further results that XLA makes and drops. So calls can be
-part of a graph that is recorded once and run again.
+The handler finds XLA's stream, its device, and the arrays; it launches the kernel on that stream and returns.
+It does not wait for the device and allocates nothing there: the kernel's notes and work arrays are two
+further results that XLA allocates and drops. So calls can be part of a graph that is recorded once and
+replayed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Place(IntEnum):
     FUNCTION = auto()
     LARGE = auto()  # the kernel for large angles, or 0
     TABLES = auto()
-    BLOCKS = auto()  # at most
-    TILE = auto()  # states of a block
-    THREADS = auto()  # of a block
-    SHARED = auto()  # bytes that a block shares
+    BLOCKS = auto()  # the most
+    TILE = auto()  # states per block
+    THREADS = auto()  # per block
+    SHARED = auto()  # bytes of shared memory per block
     SIZE = auto()
 
 
@@ -168,7 +168,7 @@ failed:
   ret ptr %e2
 }}"""
 
-# `@launch`: nothing is refused and no large angle is known yet; then the kernels. 0, or what went wrong.
+# `@launch`: clear the notes, then launch the kernels; returns 0, or an error code.
 LAUNCH = f"""\
 define internal i32 @launch(ptr %place, ptr %context, ptr %stream, i64 %notes, i64 %blocks, ptr %pointers) {{
   %old = alloca ptr
@@ -205,7 +205,7 @@ done:
   ret i32 %whole
 }}"""
 
-# `@find`: the words about the kernel on the device of a context; null if it is not there.
+# `@find`: the words about the kernel on the device of a context; null if there are none.
 FIND = f"""\
 define internal ptr @find(ptr %context) {{
 entry:
@@ -232,7 +232,7 @@ none:
 
 
 def _define_stream(api: Api) -> str:
-    """`@stream`: the stream of a call; null, which is the device's own, if XLA does not say."""
+    """`@stream`: the stream of a call; null, the device's default, if XLA does not say."""
     return f"""\
 define internal ptr @stream(ptr %frame) {{
   %ctx.at = getelementptr i8, ptr %frame, i64 24

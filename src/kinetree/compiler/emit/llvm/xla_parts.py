@@ -7,32 +7,32 @@ from typing import NamedTuple
 
 
 class Facts(IntEnum):
-    """The words about a kernel; for each array the axes and the size of one state follow.
+    """The words about a kernel; for each array, its axes and the size of one state follow.
 
     A size is in bytes; on GPUs it counts numbers.
     """
 
     FUNCTION = 0  # for one state, or for a batch
-    HELP = auto()  # what threads that join call; 0: the function is for one state
+    HELP = auto()  # called by threads that join; 0: the function is for one state
     TABLES = auto()
-    WORKSPACE = auto()  # bytes for each thread
+    WORKSPACE = auto()  # bytes per thread
     INPUTS = auto()
     OUTPUTS = auto()
-    ALONE = auto()  # the longest batch that one thread does alone
+    ALONE = auto()  # the longest batch for one thread
     WORTH = auto()  # states that justify a thread
     MOST = auto()  # threads
     BLOCK = auto()  # states that a thread takes at a time
-    REFUSED = auto()  # messages
+    REFUSED = auto()  # error messages
     MISFIT = auto()
     MEMORY = auto()
     FAILED = auto()
-    DEVICES = auto()  # GPUs on which the kernel is, and a table of words about it on each
+    DEVICES = auto()  # GPUs that have the kernel, and a table of words about it on each
     PLACES = auto()
     SPECS = auto()
 
 
 class Api(NamedTuple):
-    """The version of XLA's interface, and where its table has the functions that are called."""
+    """The version of XLA's interface, and the offsets of the functions in its table."""
 
     major: int
     minor: int
@@ -43,8 +43,8 @@ class Api(NamedTuple):
     stream: int
 
 
-# What threads share: how many still need it, progress (3), the number of states, the block, then the
-# addresses and the strides of all arrays.
+# Shared by threads: how many still need it, progress (3), the number of states, the block size, then the
+# addresses and strides of all arrays.
 SHARED = 6
 CLOSED = 1 << 62  # the next state of a batch that has not begun
 
@@ -59,7 +59,7 @@ declare i64 @llvm.smax.i64(i64, i64)"""
 
 
 def define_metadata(api: Api, traits: int = 0) -> str:
-    """`@described`: fill in what XLA asks when a handler is registered; false in a call."""
+    """`@described`: answer XLA's query when a handler is registered; false in a call."""
     return f"""\
 define internal i1 @described(ptr %frame) {{
   %at = getelementptr i8, ptr %frame, i64 8
@@ -104,7 +104,7 @@ define internal i64 @spec(i64 %k, i64 %part) {{
 }}"""
 
 
-# `@states`: how many states a buffer holds, that of array k.
+# `@states`: how many states the buffer of array k holds.
 STATES = """\
 define internal i64 @states(ptr %buffer, i64 %k) {
 entry:
@@ -131,8 +131,8 @@ done:
 }"""
 
 
-# `@work`: one thread's part, in zeroed memory of its own: the first state that was refused, -1, or -2 if
-# there is no memory. `@leave`: a thread no longer needs what is shared. `@join`: what a thread of XLA calls.
+# `@work`: one thread's share, in zeroed memory of its own: the first refused state, -1, or -2 if there is no
+# memory. `@leave`: a thread no longer needs the shared data. `@join`: called by threads of XLA.
 WORK = f"""\
 define internal i64 @work(ptr %shared, i64 %which) {{
   %size = call i64 @fact(i64 {Facts.WORKSPACE:d})
@@ -205,7 +205,7 @@ def function_of(name: str, offset: int) -> str:
 
 
 def define_errors(api: Api) -> str:
-    """`@error`: an error with a message of the kernel. `@settled`: true if there is none; else drops it."""
+    """`@error`: an error with a message of the kernel. `@settled`: true if there is none; else frees it."""
     return f"""\
 define internal ptr @error(ptr %frame, i64 %message, i32 %code) {{
   %a = alloca {{ i64, ptr, i64, i32 }}
