@@ -1,7 +1,7 @@
 """Velocities of joints of different sizes, stacked into one vector and split again.
 
-Concurrent Dynamics (2017): v = col[v_x, (s_x, s_y), (w_x, w_y, w_z)]. Here a slider, a cylindrical joint and a
-ball joint have one, two and three velocities.
+Concurrent Dynamics (2017): v = col[v_x, (s_x, s_y), (w_x, w_y, w_z)]. Here a slider, a cylindrical joint
+and a ball joint have one, two and three velocities.
 
     python examples/stacked_vectors.py
 """

@@ -106,7 +106,7 @@ def test_shapes_that_cannot_be_read_are_left_out_by_name():
     )
     assert model.geometries == () and sorted(rules(model)) == ["contact-mesh", "contact-shape"]
     said = next(f.problem for f in model.report if f.rule == "contact-mesh")
-    assert "not" in said and "(2 shapes)" in said
+    assert "is missing" in said and "(2 shapes)" in said
 
 
 def test_meshes_touch_with_the_corners_of_their_hulls(tmp_path):
