@@ -1,12 +1,12 @@
-"""kinetree: the dynamics of articulated rigid bodies, written once and compiled for the robot at hand.
+"""kinetree: articulated rigid-body dynamics, written once and compiled for each robot.
 
     import kinetree as kt
     robot = kt.zoo.arm7()
     q, v = robot.random_state(rng)
     tau = kt.inverse_dynamics(robot, q, v, a)
 
-Names are imported when they are first used, so that `import kinetree` stays light. Type checkers and editors
-read them in `__init__.pyi`, which `python -m docs.generate` writes.
+Names are imported on first use, so `import kinetree` stays light. Type checkers and editors read them from
+`__init__.pyi`, which `python -m docs.generate` writes.
 """
 
 from __future__ import annotations

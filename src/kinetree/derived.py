@@ -1,4 +1,4 @@
-"""Functions of a model that are made of others: what needs no sweep of its own over the tree."""
+"""Functions of a model that are composed of others and need no sweep of their own."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Array = np.ndarray
 class Admissibility(NamedTuple):
     """How far a matrix is from being a Coriolis matrix, relative to the sizes of the terms."""
 
-    bias_error: Any  # of C v against the velocity-dependent part of the bias
-    skew_error: Any  # of the symmetric part of M' - 2 C, zero for a matrix that keeps energy
-    christoffel_error: Any  # of C against the one matrix made of Christoffel symbols
+    bias_error: Any  # of C v compared with the velocity-dependent part of the bias
+    skew_error: Any  # of the symmetric part of M' - 2 C, zero for a matrix that conserves energy
+    christoffel_error: Any  # of C compared with the one matrix made of Christoffel symbols
 
 
 class RotorError(NamedTuple):
-    """What an approximate treatment of rotors gets wrong, relative to the exact one."""
+    """The errors of an approximate treatment of rotors, relative to the exact one."""
 
     mass_matrix: Any  # largest entry of the difference, over the largest entry
     bias: Any
@@ -43,7 +43,7 @@ def christoffel_symbols_second_kind(model: Model, q: Array) -> Array:
 
         Gamma^i_jk = sum_l (M^-1)_il Gamma_ljk
 
-    The covariant derivative of geometric control. Cost O(N^2 d^2).
+    They give the covariant derivative of geometric control. Cost O(N^2 d^2).
     """
     first = of.christoffel_symbols(model, q)
     n = model.nv
@@ -54,7 +54,7 @@ def christoffel_symbols_second_kind(model: Model, q: Array) -> Array:
 def mass_matrix_partials(model: Model, q: Array) -> Array:
     """The derivatives of the mass matrix: [i, j, k] is that of M_ij along velocity k.
 
-        X_k M_ij = Gamma_ijk + Gamma_jik        in coordinates as in quasi-velocities
+        X_k M_ij = Gamma_ijk + Gamma_jik        for coordinates and for quasi-velocities
 
     Cost O(N d^2).
     """
@@ -76,13 +76,12 @@ def bias_force_hessian(model: Model, q: Array) -> Array:
 
 @function("q, v, C(nv, nv) -> bias_error, skew_error, christoffel_error", result=Admissibility)
 def admissibility(model: Model, q: Array, v: Array, C: Array) -> tuple:
-    """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
-    symbols.
+    """Whether a matrix can serve as the Coriolis matrix, and whether it is that of the Christoffel symbols.
 
         |C v - b|,  |M' - C - C^T|,  |C_ij - sum_k Gamma_ijk v_k|        relative to the size of C
 
-    Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
-    Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
+    Many matrices give the right C v; passivity needs M' - 2 C skew; only one matrix has the entries
+    C_ij = sum Gamma_ijk v_k. The result is errors, not a verdict: compare them with a tolerance.
 
     Reference: Echeandia (2020) eq. 2.13, with the correction that admissible matrices are not unique.
     """
@@ -102,13 +101,13 @@ def _or_one(x: Any) -> Any:
 
 @function("q, v, momentum?(6) -> v(nv)")
 def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -> Array:
-    """The velocity with another motion of the floating base, so that the whole has no momentum.
+    """The velocity with the motion of the floating base changed so that the whole system has no momentum.
 
         V_base <- V_base - I_S^-1 (h_S - h)
 
-    with the inertia I_S and the momentum h_S of the whole, seen at the base. The joints move on as before.
-    `momentum` sets another value h, in world axes about the world origin. Integrators drift; this puts a
-    conserved momentum back. A model that does not stand on exactly one free joint is a ModelError.
+    with the inertia I_S and the momentum h_S of the whole system, seen at the base. Joint velocities do not
+    change. `momentum` sets another value h, in world axes about the world origin. Integrators drift; this
+    restores a conserved momentum. A model without exactly one free joint at its root raises a ModelError.
 
     Reference: Jain (2024) part 4 (nullifying the momentum).
     """
@@ -138,7 +137,7 @@ def nullify_momentum(model: Model, q: Array, v: Array, momentum: Array | None) -
 
 
 def wrench_at(pose: Array, wrench: Array) -> Array:
-    """A wrench or momentum about the world origin in world axes, in the frame with the given world pose."""
+    """A wrench or momentum about the world origin in world axes, moved to the frame with this world pose."""
     R, p = pose[:3, :3], pose[:3, 3]
     moment = wrench[:3] - ops.cross(p, wrench[3:])
     return np.concatenate([R.T @ moment, R.T @ wrench[3:]])
@@ -146,13 +145,13 @@ def wrench_at(pose: Array, wrench: Array) -> Array:
 
 @function("q, v -> V(6)")
 def system_velocity(model: Model, q: Array, v: Array) -> Array:
-    """The spatial velocity that the whole would have as one rigid body with its momentum.
+    """The spatial velocity that the whole system would have as one rigid body with the same momentum.
 
         V_C = I_S^-1 h_S        about the centre of mass: [J^-1 (angular momentum); velocity of the centre
         of mass]
 
-    In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture. About
-    an axis without inertia it does not turn.
+    In world axes at the centre of mass; J is the inertia of the whole system about it in its present posture.
+    About an axis without inertia the angular velocity is zero.
 
     Reference: Jain (2024) part 4 (velocity of the centre of mass).
     """
@@ -161,7 +160,7 @@ def system_velocity(model: Model, q: Array, v: Array) -> Array:
 
 
 class _WrenchesOnFrames(OwnFunction):
-    """A function that also takes {frame: wrench} for its frames and their wrenches."""
+    """A function that also accepts {frame: wrench} for its frames and their wrenches."""
 
     def prepare(self, given: dict[str, Any]) -> dict[str, Any]:
         forces = given.get("forces")
@@ -210,11 +209,11 @@ external_wrenches = function("q, forces(frames, 6) -> f_ext", kind=_WrenchesOnFr
 def operational_space_inertia(
     model: Model, q: Array, frames: tuple[str, ...], *, reference: str = "body"
 ) -> tuple[Array, Array]:
-    """The inertia Lambda that forces on frames feel, and its inverse, for one frame or several.
+    """The operational-space inertia Lambda of one frame or several, felt by forces on them, and its inverse.
 
-        Lambda^-1 = J M^-1 J^T        with J the Jacobians of the frames, one above the other
+        Lambda^-1 = J M^-1 J^T        with J the stacked Jacobians of the frames
 
-    A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse where Lambda^-1 is
+    A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse if Lambda^-1 is
     singular. Cost O(N) for each row of J.
 
     Reference: Khatib (1987); Jain (2024) part 4 (Lambda^-1 = B* Omega B).
@@ -230,7 +229,7 @@ def operational_space_inertia(
 def impulse_response(
     model: Model, q: Array, frame: str, impulse: Array, *, reference: str = "aligned"
 ) -> Array:
-    """The change of velocity by an impulse p = [angular; linear] on a frame.
+    """The change of velocity due to an impulse p = [angular; linear] on a frame.
 
         v+ - v = M^-1 J^T p
 
@@ -241,7 +240,7 @@ def impulse_response(
 
 @function("q, v -> tau")
 def passive_force(model: Model, q: Array, v: Array, *, smoothing: float = 0.0) -> Array:
-    """The generalised force of what the joints do by themselves: damping, Coulomb friction, springs.
+    """The passive generalised force of the joints: damping, Coulomb friction, springs.
 
         tau = -d v - f sign(v) - k (q - q_0)
 
@@ -249,8 +248,8 @@ def passive_force(model: Model, q: Array, v: Array, *, smoothing: float = 0.0) -
 
         a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
 
-    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Joints that
-    depend on others by loops act as G^T tau (`loop_matrix`). Cost O(N).
+    With `smoothing` (a velocity) the sign becomes tanh(v / smoothing), which is easier on integrators. Joints
+    that depend on others through loops act as G^T tau (`loop_matrix`). Cost O(N).
     """
     span = spanned(model, q)
     tree, u = span.tree, span.velocities(v)
@@ -280,9 +279,9 @@ def _stretch(model: Model, q: Array) -> Array:
 
 @function("q, v, tau -> mass_matrix, bias, acceleration", result=RotorError)
 def rotor_error(model: Model, q: Array, v: Array, tau: Array, rotors: str = "reflected") -> tuple:
-    """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
+    """The error of treating rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
 
-        max |M_approx - M| / max |M|        and so for the bias and the acceleration
+        max |M_approx - M| / max |M|        likewise for the bias and the acceleration
 
     Each number is the largest entry of the difference over the largest entry of the exact quantity.
 

@@ -1,4 +1,4 @@
-"""Loads of geared rotors: what their bearings, gears and motors carry."""
+"""Loads of geared rotors: on their bearings, gears and motors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = np.ndarray
 def rotor_ratios(model: Model) -> Array:
     """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nu).
 
-        omega_rotor = N u        u the velocities of all joints, v if there are no loops, else G v
+        omega_rotor = N u        u the velocities of all joints: v without loops, else G v
 
     A joint that drives no rotor has a column of zeros.
     """
@@ -36,13 +36,13 @@ def rotor_ratios(model: Model) -> Array:
 
 @function("tau -> motors(nr)")
 def motor_torques(model: Model, tau: Array) -> Array:
-    """The torques of the motors that give the generalised forces `tau`, at the rotors' own speeds.
+    """The motor torques, on the rotor side of the gears, that give the generalised forces `tau`.
 
         tau = N^T tau_m        N the ratios of the rotors
 
-    tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served. Rotors of joints that depend on others by a loop act as
-    tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
+    For a joint with one rotor this is tau / n; if several rotors drive a joint, the least-squares solution.
+    Forces of joints without a rotor are not produced. Rotors of joints that depend on others through a loop
+    act as tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
 
     Reference: Echeandia (2020) section 4.2: the motor acts between rotor and carrier.
     """
@@ -86,9 +86,7 @@ def rotor_wrenches(model: Model, q: Array, v: Array, a: Array) -> Array:
 
 
 def _wrench(model: Model, rotor: Rotor, q: Array, v: Array, a: Array, V: Motion, A: Motion) -> Any:
-    """The wrench on one rotor, given the velocity and acceleration (less gravity) of the body that carries
-    it.
-    """
+    """The wrench on one rotor, given velocity and acceleration (minus gravity) of the body carrying it."""
     coupling, joint = _coupling(model, rotor), Revolute(rotor.axis)
     (angle,), (rate,), (change,) = coupling.positions(q), coupling.velocities(q, v), coupling.velocities(q, a)
     spin: Transform = joint.placement((angle,))

@@ -1,10 +1,10 @@
-"""Names that people bring from other libraries and from the literature, and what they are called here."""
+"""Names used in other libraries and in the literature, and their kinetree equivalents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# what it is here: what it is called elsewhere
+# name here: names elsewhere
 _CALLED = {
     "kt.load": """
         load_urdf load_mjcf load_model load_robot from_urdf from_mjcf from_xml_path from_xml_string read_urdf
@@ -93,7 +93,7 @@ CALLED_HERE = {name: ours for ours, names in _CALLED.items() for name in names.s
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The end of an error message: our name for a name that is known elsewhere, or the nearest spelling."""
+    """The end of an error message: our name for a name used elsewhere, or the nearest spelling."""
     if name.startswith("_"):
         return ""
     if name in CALLED_HERE:

@@ -1,6 +1,6 @@
 """The errors that kinetree raises, so that callers can tell them apart.
 
-Every message says what was given, what was expected, which named thing it concerns and what to do.
+Every message says what was given, what was expected, which named part it concerns and what to do.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class KinetreeError(Exception):
-    """Anything that kinetree refuses to do."""
+    """Base class of all kinetree errors."""
 
 
 class ModelError(KinetreeError, ValueError):
@@ -29,7 +29,7 @@ class FileError(ModelError):
 
 
 class FileWarning(UserWarning):
-    """A robot file became a model that moves otherwise than the file says; `model.report` has the details."""
+    """A robot file became a model that moves differently from the file; `model.report` has the details."""
 
 
 class ShapeError(KinetreeError, ValueError):
@@ -41,7 +41,7 @@ class ArgumentError(ShapeError, TypeError):
 
 
 class StateError(KinetreeError, ValueError):
-    """A configuration is not one of the model: a quaternion in it is far from unit length."""
+    """A configuration is not valid for the model: a quaternion in it is far from unit length."""
 
 
 class AssemblyError(StateError, ModelError):
@@ -65,10 +65,10 @@ class SingularError(KinetreeError, ArithmeticError):
 
 
 class SimulationError(KinetreeError, RuntimeError):
-    """A simulation cannot go on; what was computed before is in `trajectory`, if anything was."""
+    """A simulation cannot go on; `trajectory` has what was computed before, if anything was."""
 
     trajectory: object = None
 
 
 class MissingPackageError(KinetreeError, ImportError):
-    """An extra package that is needed for this is not installed; the message says how to get it."""
+    """A required optional package is not installed; the message says how to install it."""

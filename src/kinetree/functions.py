@@ -1,4 +1,4 @@
-"""The functions of a model: each algorithm of the registry as something to call, and what is made of them."""
+"""The functions of a model: every algorithm of the registry as a callable, and functions composed of them."""
 
 from __future__ import annotations
 

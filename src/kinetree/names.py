@@ -1,8 +1,8 @@
-"""The public names of kinetree, each written once: where it is defined, and what it is for."""
+"""The public names of kinetree, each listed once: where it is defined, and what it is for."""
 
 from __future__ import annotations
 
-# Functions of a model by what users look for, in this order; each is the algorithm of that name.
+# Functions of a model by topic, in this order; each is the algorithm of that name.
 FUNCTIONS = {
     "Where things are and how they move": (
         "placements body_velocities body_accelerations frame_placement frame_velocity frame_acceleration "
@@ -78,7 +78,7 @@ HOMES = {
     "kinetree.spatial.rotation": "Rotation",
 }
 
-# package -> its modules that are public by their own names
+# package -> its modules that are public under their own names
 NAMESPACES = {
     "kinetree": (
         "alternatives control errors gym interop ops pictures robots scale spatial symbolic textbook zoo"

@@ -1,4 +1,4 @@
-"""Where approximations of rotors hold: their error over gear ratios and inertias of the rotors."""
+"""Where approximations of rotors hold: their error as a function of gear ratio and rotor inertia."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 class RotorErrorMap(NamedTuple):
-    """What an approximate treatment of rotors gets wrong, relative to the exact one, at the worst state."""
+    """The errors of an approximate treatment of rotors, relative to the exact one, at the worst state."""
 
     ratios: Array  # (R,)
     inertias: Array  # (J,) kg m^2
@@ -30,16 +30,16 @@ class RotorErrorMap(NamedTuple):
 def rotor_error_map(
     model: Model, ratios: Any, inertias: Any, rotors: str = "reflected", states: Any = 20
 ) -> RotorErrorMap:
-    """The `rotor_error` of a robot as if its rotors had other ratios and inertias: where it may be made.
+    """The `rotor_error` of a robot over ratios and inertias of its rotors: where the approximation holds.
 
-    All rotors get the same ratio (with its own sign) and the same moment of inertia about their axes; the
-    rest of each inertia, and its mass, grow along.
+    All rotors get the same ratio (with their own sign) and the same moment of inertia about their axes; the
+    rest of each inertia, and its mass, scale along.
 
     Args:
         model: a robot with rotors.
         ratios, inertias: the values to try, (R,) and (J,) in kg m^2.
         rotors: the approximation: "reflected", "lumped" or "none".
-        states: how many random states with random forces, or a tuple (q, v, tau) of arrays.
+        states: the number of random states with random forces, or a tuple (q, v, tau) of arrays.
     """
     n, J = (_positive(x, name) for x, name in ((ratios, "ratios"), (inertias, "inertias")))
     if not model.rotors:
@@ -67,7 +67,7 @@ def axial_inertia(rotor: Rotor) -> Any:
 
 
 def _scaled(rotor: Rotor, ratio: Array, axial: Array) -> Rotor:
-    """The rotor with other gears and another size: numbers that are arrays, one for each point of a grid."""
+    """The rotor with other gears and another size; its numbers are arrays over the points of a grid."""
     own = axial_inertia(rotor)
     if not own > 0:
         raise ModelError(f"rotor_error_map: a rotor of joint '{rotor.joint}' has no inertia about its axis")

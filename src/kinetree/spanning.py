@@ -1,4 +1,4 @@
-"""All joints of a model, those that depend on others by loops included: u = G v, and forces back, G^T."""
+"""All joints of a model, including those that loops make dependent: u = G v, and forces by G^T."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 
 class Span(NamedTuple):
-    """A model at a position: its tree with all loops cut, q closed, and u = G v; None for an identity."""
+    """A model at a position: its spanning tree, q closed, and G of u = G v; None for the identity."""
 
     tree: Model
     q: Array
@@ -34,12 +34,12 @@ class Span(NamedTuple):
         return v if self.G is None else self.G @ v
 
     def force(self, f: Array) -> Array:
-        """The generalised force of forces along the velocities of all joints."""
+        """The generalised force equivalent to forces along the velocities of all joints."""
         return f if self.G is None else self.G.T @ f
 
 
 def among_all(model: Model, x: Any) -> Any:
-    """Numbers (nv,) of the independent velocities, among (nu,) of all joints: zero elsewhere."""
+    """Numbers (nv,) of the independent velocities, placed among (nu,) of all joints; zero elsewhere."""
     if not model.loops:
         return x
     x = np.asarray(x) + np.zeros(model.nv)
@@ -49,7 +49,7 @@ def among_all(model: Model, x: Any) -> Any:
 
 
 def independent(model: Model) -> Array:
-    """Where the velocities in v stand among those of all joints."""
+    """The places of the velocities in v among those of all joints."""
     places = np.zeros(model.nv, dtype=int)
     for node in model.nodes:
         own = node.solution.independent if isinstance(node, LoopNode) else range(len(node.v_index))
@@ -58,7 +58,7 @@ def independent(model: Model) -> Array:
 
 
 def spanned(model: Model, q: Array) -> Span:
-    """The tree of a model at the position that closes the loops near q. For one state, of any numbers."""
+    """The spanning tree of a model at the closed position near q. For one state, with numbers of any kind."""
     if not model.loops:
         return Span(model, q, None)
     x = np.array(q, dtype=np.result_type(q, float))
@@ -84,7 +84,7 @@ def _closed(model: Model, node: LoopNode, q: list[Any]) -> Closed:
 
 
 def motions(model: Model, q: Array, v: Array, a: Array) -> tuple[Span, Array, Array]:
-    """The tree at a position, with the velocities and accelerations of all its joints: G v and G a + G' v."""
+    """The spanning tree at a position, and velocities and accelerations of all joints: G v, G a + G' v."""
     span = spanned(model, q)
     if span.G is None:
         return span, v, a
@@ -99,13 +99,13 @@ def motions(model: Model, q: Array, v: Array, a: Array) -> tuple[Span, Array, Ar
 
 @function("q -> G(nu, nv)")
 def loop_matrix(model: Model, q: Array) -> Array:
-    """How the velocities u of all joints follow from the independent ones, u = G v.
+    """The matrix G that gives the velocities u of all joints from the independent ones, u = G v.
 
-        G = [1; -K_d^-1 K_i]        K u = 0 the rows of what closes the loops
+        G = [1; -K_d^-1 K_i]        K u = 0 the rows of the closures
 
-    Rows in the order of `model.spanning_tree`, the model with its loops cut. Forces of motors on any joints
-    act as G^T: tau = G^T tau_motor. The identity for a model without loops. Cost O(N), and the cube of the
-    dependent velocities of each loop.
+    Rows are in the order of `model.spanning_tree`, the model with its loops cut. Motor forces on any joints
+    act through G^T: tau = G^T tau_motor. G is the identity for a model without loops. Cost O(N), plus the
+    cube of the number of dependent velocities of each loop.
 
     Reference: constraint embedding, Jain (2012); Chignoli and others (2023).
     """
@@ -115,14 +115,14 @@ def loop_matrix(model: Model, q: Array) -> Array:
 
 @function("q, v, a, f_ext? -> f(nc, 6)")
 def loop_wrenches(model: Model, q: Array, v: Array, a: Array, f_ext: Array | None) -> Array:
-    """The wrench [moment; force] on the second body of each closure, through what closes the loop there.
+    """The wrench [moment; force] on the second body of each closure, through that closure.
 
         K_d^T lambda = (S^T F)_d        F what each body needs to move as it does
 
-    In the axes of that body, about its origin, in the order of `model.closure_names`; on the first body acts
-    the opposite. They make the forces of dependent joints zero. Rows that are redundant carry nothing: where
-    a loop is over-determined, forces depend on how stiff its bodies are, and these are one of the
-    possibilities. A relation between coordinates has no wrench. Cost O(N).
+    In the axes of that body, about its origin, in the order of `model.closure_names`; the opposite wrench
+    acts on the first body. They make the forces of dependent joints zero. Redundant rows carry nothing: in an
+    over-determined loop the forces depend on the stiffness of its bodies, and these are one possibility. A
+    relation between coordinates has no wrench. Cost O(N).
 
     Reference: multipliers of constraint embedding, Jain (2012).
     """

@@ -229,7 +229,7 @@ def test_joint_equality_is_a_mimic_joint(rng):
         ('<joint joint1="j" polycoef="0 1 0 0 0"/>', "position"),
         ('<connect body1="a" body2="b" anchor="0 0 0"/>', "loop"),
         ('<weld body1="a" body2="b"/>', "loop"),
-        ('<joint joint1="j" joint2="k"/><joint joint1="k" joint2="j"/>', "circle"),
+        ('<joint joint1="j" joint2="k"/><joint joint1="k" joint2="j"/>', "cycle"),
     ],
 )
 def test_other_constraints_are_reported(constraint, word):
@@ -315,7 +315,7 @@ def test_base_choice():
     assert fixed.nv == 0
     assert fixed.frame("a")[1].translation == (0.0, 0.0, 2.0)
     assert kt.load(text.replace("<freejoint/>", ""), base="free").nv == 6
-    with pytest.raises(kt.errors.ModelError, match="by a revolute joint"):
+    with pytest.raises(kt.errors.ModelError, match="has a revolute joint"):
         kt.load(text.replace("<freejoint/>", "<joint/>"), base="free")
 
 

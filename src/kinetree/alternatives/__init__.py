@@ -1,6 +1,6 @@
-"""The same quantities by other routes: dense operators, one state at a time, as the documents write them.
+"""The same quantities by other routes: dense operators, one state at a time, as in the literature.
 
-Nothing here is fast. It is what algorithms are checked against, and what a reader of the papers knows.
+Nothing here is fast. Algorithms are checked against it, and it follows the notation of the papers.
 
     system = System(model, q, v)                 the stacked quantities of all bodies
     mass_matrix_newton_euler(system)             M = H phi M phi* H*

@@ -1,13 +1,13 @@
 """The stacked equations of motion (1) to (18) of Concurrent Dynamics, each with both of its sides.
 
-Everything is in inertial axes; velocities and accelerations are those of the joints (v = [omega; velocity of
-the joint]) or, with a bar, of the centres of mass; accelerations are classical; forces act through the
-joints, about them. Phi_D carries motions from each body to its children, Psi_D = (1 - Phi_D)^-1 to all
+Everything is in inertial axes. Velocities and accelerations are those of the joints (v = [omega; velocity of
+the joint]) or, with a bar, of the centres of mass; accelerations are classical; forces are joint wrenches
+about the joints. Phi_D carries motions from each body to its children, Psi_D = (1 - Phi_D)^-1 to all bodies
 outboard.
 
-The document has single axes of rotation on one root; here joints are of any kind, bodies form forests, and a
-group of bodies (a link with its rotors) is one node. Where print is wrong the corrected equation stands: the
-moment balance (9) takes s_i of the body itself, and constraint forces are G^_i^T F_i.
+The document has single rotation axes on one root; here joints are of any kind, bodies form forests, and a
+group of bodies (a link with its rotors) is one node. Misprints are corrected: the moment balance (9) uses s_i
+of the body itself, and constraint forces are G^_i^T F_i.
 
 Reference: Concurrent Dynamics (2017), equations (1) to (19b) and proposition 5.
 """
@@ -34,7 +34,7 @@ Array = np.ndarray
 
 
 class _Body(NamedTuple):
-    """What one node (a body, or a group of them) contributes."""
+    """The quantities of one node (a body, or a group of them)."""
 
     D: Any  # from the joint of the predecessor to the joint
     G: Any  # the motions of the joint
@@ -95,7 +95,7 @@ class ConcurrentEquations:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Where each node stands."""
+        """The place of each node."""
         ends = np.cumsum([0, *(6 * len(body.inertias) for body in self._bodies)]).tolist()
         return list(map(slice, ends[:-1], ends[1:]))
 
@@ -179,11 +179,11 @@ class ConcurrentEquations:
     # -- columns
 
     def _members(self) -> list[int]:
-        """The body that each six rows belong to; 0 for rotors and armatures."""
+        """The body that each group of six rows belongs to; 0 for rotors and armatures."""
         return [member.body for node in self.model.nodes for member in node.members]
 
     def _turned(self, i: int, vector: Array) -> Array:
-        """A vector of body axes in inertial axes, for the i-th six rows."""
+        """A vector in body axes, expressed in inertial axes, for the i-th group of six rows."""
         turns = [turn for body in self._bodies for turn in _each(body.turn)]
         return np.array(turns[i].turned(tuple(vector.tolist())), float)
 
@@ -286,7 +286,7 @@ class ConcurrentEquations:
         return np.linalg.solve(self.mass_matrix, self._given(f) - self.C)
 
     def constraint_forces(self, a: Any) -> Array:
-        """Proposition 5: G^^T F of each body, along the directions that its joint blocks; (nb, 6).
+        """Proposition 5: G^^T F of each body, along the directions that its joint constrains; (nb, 6).
 
         The columns of G^ are orthonormal and G^T G^ = 0, so F = G (G^T G)^-1 f + G^ f^c.
         """

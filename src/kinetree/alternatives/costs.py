@@ -1,8 +1,8 @@
-"""What each route costs, counted in multiplications: the complexity claims of the documents, to be read off.
+"""The cost of each route in multiplications: a check of the complexity claims of the documents.
 
-Sweeps are counted in their programs. Routes of dense matrices run on arrays that count: of a product of
-matrices what is left when zeros are skipped, of a solution with a unit triangular matrix the substitution, of
-any other n^3 / 3 and n^2 for each column.
+Sweeps are counted in their programs. Routes with dense matrices run on counting arrays: a matrix product
+counts without multiplications by zero, a solution with a unit triangular matrix counts as a substitution, any
+other as n^3 / 3 plus n^2 for each column.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Array = np.ndarray
 
 
 class Cost(NamedTuple):
-    """How many multiplications a route takes, on models of growing size."""
+    """The number of multiplications of a route, on models of growing size."""
 
     quantity: str  # what it computes
     route: str  # how
     claim: int  # the power of N that the documents give for chains, corrected
     counts: tuple[int, ...]  # for each model
-    power: int | None  # the counts are a polynomial of this degree in the number of velocities; None: of none
+    power: int | None  # degree of the counts as a polynomial in the number of velocities; None if not one
 
 
 class Tally:
@@ -64,32 +64,32 @@ class Counted(np.ndarray):
 
 
 def counted(x: Any, tally: Tally) -> Any:
-    """The array, from now on counting."""
+    """The array as a counting one."""
     result = np.asarray(x).view(Counted)
     result.tally = tally
     return result
 
 
 def _plain(x: Any) -> Any:
-    """Nested lists and tuples of arrays, without counting ones."""
+    """Nested lists and tuples of arrays, with counting arrays turned into plain ones."""
     if isinstance(x, (list, tuple)):
         return type(x)(map(_plain, x))
     return np.asarray(x) if isinstance(x, Counted) else x
 
 
 def _products(A: Array, B: Array) -> int:
-    """Multiplications of A B that are not with a zero."""
+    """The multiplications of A B, except those by zero."""
     rows = np.count_nonzero(_clean(B.reshape(len(B), -1)), axis=1)
     return int(np.sum(np.count_nonzero(_clean(A), axis=0) * rows))
 
 
 def _clean(A: Array) -> Array:
-    """The matrix with zeros where only rounding is."""
+    """The matrix with rounding noise set to zero."""
     return np.abs(A) > 1e-13 * np.abs(A).max(initial=0.0)
 
 
 def _solution(A: Array, X: Array) -> int:
-    """Multiplications to solve A X = B: by substitution, X = B + (1 - A) X, or by elimination."""
+    """The multiplications to solve A X = B: by substitution, X = B + (1 - A) X, or by elimination."""
     strict = np.eye(len(A)) - A
     if not np.any(np.diag(strict)) and (not np.any(np.triu(strict)) or not np.any(np.tril(strict))):
         return _products(strict, X)
@@ -98,7 +98,7 @@ def _solution(A: Array, X: Array) -> int:
 
 
 def _dense(model: Model, route: Callable[..., Any], *given: Array) -> int:
-    """Multiplications of a route of dense matrices, at some state; phi counts with it."""
+    """The multiplications of a route with dense matrices, at some state, including those for phi."""
     q, v = model.random_state(0)
     system, tally = System(model, q, v), Tally()
     for name in ("E", "S", "M", "b", "c", "V", "ring"):
@@ -108,7 +108,7 @@ def _dense(model: Model, route: Callable[..., Any], *given: Array) -> int:
 
 
 def _sweep(model: Model, name: str, times: int = 1) -> int:
-    """Multiplications and divisions of the straight program of an algorithm."""
+    """The multiplications and divisions in the unrolled program of an algorithm."""
     function = getattr(of, name)
     ops = Job(function, model, function.present(None), function.options, mode="unrolled").lowered().ops
     return times * (ops["mul"] + ops["div"])
@@ -138,10 +138,10 @@ ROUTES: tuple[tuple[str, str, int, Callable[[Model], int]], ...] = (
 
 
 def complexity(models: Sequence[Model]) -> tuple[Cost, ...]:
-    """The cost of every route on each of some models, such as chains of 6, 8, 10, 12 and 14 bodies.
+    """The cost of every route on each of these models, such as chains of 6, 8, 10, 12 and 14 bodies.
 
-    Counts of chains are polynomials of their length. Sizes must grow in equal steps, and five or more are
-    needed to tell a polynomial of degree 3. Costs do not depend on the state.
+    Counts of chains are polynomials in their length. Sizes must grow in equal steps, and at least five are
+    needed to recognise a polynomial of degree 3. Costs do not depend on the state.
 
     Reference: Jain (2024) part 4 and Concurrent Dynamics (2017) claim these powers; the latter's O(N^2) of
     the Jacobian procedure is O(N^3) on a chain.
@@ -157,7 +157,7 @@ def complexity(models: Sequence[Model]) -> tuple[Cost, ...]:
 
 
 def _degree(counts: Sequence[int]) -> int | None:
-    """The degree of the polynomial through the counts: which differences are the first to be constant."""
+    """The degree of the polynomial through the counts: the order of the first constant differences."""
     for degree in range(1, len(counts) - 1):
         steps = np.diff(counts, degree)
         if np.ptp(steps) <= 0.05 * np.abs(steps).max():

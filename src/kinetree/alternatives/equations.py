@@ -1,4 +1,4 @@
-"""Equations (1) to (18) of Concurrent Dynamics as the document writes them, with both sides in numbers."""
+"""Equations (1) to (18) of Concurrent Dynamics as in the document, with both sides in numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Equation(NamedTuple):
 
     @property
     def residual(self) -> float:
-        """The largest difference of the sides, relative to their size."""
+        """The largest difference between the sides, relative to their size."""
         size = max(float(np.abs(self.left).max(initial=0)), float(np.abs(self.right).max(initial=0)), 1e-300)
         return float(np.abs(self.left - self.right).max(initial=0)) / size
 
@@ -34,7 +34,7 @@ class Equation(NamedTuple):
 
 
 def equations(e: ConcurrentEquations, a: Array) -> list[Equation]:
-    """All of them at the accelerations `a` of the joints; those of single bodies body by body."""
+    """All equations at the joint accelerations `a`; those of single bodies are stacked."""
     S, G, M, M_bar, Phi, Psi, Y_F = e.S, e.G, e.M, e.M_bar, e.Phi_D, e.Psi_D, e.loads
     dv, dv_bar, F = e.accelerations(a), e.accelerations_of_com(a), e.forces(a)
     turning = G @ a + e.A
@@ -67,7 +67,7 @@ def equations(e: ConcurrentEquations, a: Array) -> list[Equation]:
 
 
 def _each(e: ConcurrentEquations, part: Any) -> Array:
-    """A column made body by body."""
+    """A column assembled body by body."""
     return np.concatenate([np.zeros(0), *(part(place) for place in e.parts)])
 
 
@@ -89,13 +89,13 @@ def _outboard(e: ConcurrentEquations, i: slice, F: Array) -> Array:
 
 
 def _bodies(e: ConcurrentEquations, *columns: Array) -> Iterator[tuple[Any, ...]]:
-    """The inertia of each moving part, and its two halves of each column."""
+    """The inertia of each moving part, and the two halves of its part of each column."""
     for k, I in enumerate(e.inertias):
         yield (I, *(x for column in columns for x in column[6 * k : 6 * k + 6].reshape(2, 3)))
 
 
 def _moments(e: ConcurrentEquations, dv_bar: Array, F: Array) -> tuple[Array, Array]:
-    """Euler's equation: tau_i - s_i x f_i = J w' + w x J w - outer torques + what the children pull."""
+    """Euler's equation: tau_i - s_i x f_i = J w' + w x J w - external torques + reactions of the children."""
     left, right = [np.zeros(0)], [np.zeros(0)]
     outer, handed = e.Y.T @ e.F_bar, e.Phi_D.T @ F
     for I, t, f, t_e, f_e, t_c, f_c, spin, _, w, _ in _bodies(e, F, outer, handed, dv_bar, e.v):
@@ -107,7 +107,7 @@ def _moments(e: ConcurrentEquations, dv_bar: Array, F: Array) -> tuple[Array, Ar
 
 
 def _forces(e: ConcurrentEquations, dv_bar: Array, F: Array) -> tuple[Array, Array]:
-    """Newton's equation: f_i = m r'' - outer forces + those of the children."""
+    """Newton's equation: f_i = m r'' - external forces + forces of the children."""
     left, right = [np.zeros(0)], [np.zeros(0)]
     outer, handed = e.Y.T @ e.F_bar + e.weight, e.Phi_D.T @ F
     for I, _, f, _, f_e, _, f_c, _, push in _bodies(e, F, outer, handed, dv_bar):

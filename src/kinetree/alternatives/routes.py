@@ -29,7 +29,7 @@ def mass_matrix_by_inverse_dynamics(model: Model, q: Any, *, target: str | None 
 
 
 def coriolis_matrix_by_newton_euler(model: Model, q: Any, v: Any, *, target: str | None = None) -> Array:
-    """Column k is C(q, v) e_k, each by a Newton-Euler recursion with a second velocity. Cost O(N^2).
+    """Column k is C(q, v) e_k, by one Newton-Euler recursion each, with a second velocity. Cost O(N^2).
 
     Reference: De Luca and Ferrajoli (2009), the baseline of Echeandia (2020); one sweep costs less.
     """
@@ -59,8 +59,8 @@ def mass_matrix_decomposed(system: System) -> Array:
 def innovations_factors(system: System) -> tuple[Array, Array]:
     """(L, D) with M = L D L^T: L = 1 + H phi K has unit diagonal blocks, D = H P H* is block diagonal.
 
-    The innovations factorisation: what a Kalman filter does to a covariance, articulated bodies do to the
-    mass matrix. L^-1 = 1 - H psi K. Dense, O(N^3).
+    The innovations factorisation: articulated bodies factor the mass matrix as a Kalman filter factors a
+    covariance. L^-1 = 1 - H psi K. Dense, O(N^3).
     """
     _, D, G = articulated(system)
     return np.eye(len(D)) + system.S.T @ system.phi @ system.E @ G, D
@@ -106,9 +106,9 @@ def forward_dynamics_gauss(system: System, tau: Any) -> tuple[Array, Array]:
 
         minimise  (alpha - alpha_free)^T M (alpha - alpha_free)        subject to  alpha = E^T alpha + S a + c
 
-    where no inertia needs to be inverted: the conditions M alpha + b = (1 - E) f, S^T f = tau and the
-    constraint are solved together. The multipliers of the constraints are the forces through the joints; they
-    contain the reaction of each motor on the body that carries it. Cost O(N^3).
+    No inertia needs to be inverted: the conditions M alpha + b = (1 - E) f, S^T f = tau and the constraint
+    are solved together. The multipliers of the constraints are the joint wrenches; they include the reaction
+    of each motor on the body that carries it. Cost O(N^3).
 
     Reference: Echeandia (2020) section 4.1, with the torque counted once and its reaction on the predecessor.
     """

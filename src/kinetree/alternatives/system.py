@@ -1,12 +1,12 @@
 """The stacked quantities of all bodies at one state: the operators of `kinetree.soa` as dense matrices.
 
-Every part that moves (bodies, and whatever else a node holds) has six rows. With E the strict child-to-parent
+Every moving part (bodies, and whatever else a node holds) has six rows. With E the strict child-to-parent
 shift,
 
     V = E^T V + S v        alpha = E^T alpha + S a + c        f = E f + M alpha + b        tau = S^T f
 
 and phi = (1 - E)^-1. S is the transpose of H of the spatial operator algebra; c holds the velocity-dependent
-accelerations and, on the roots, gravity as -g; b the gyroscopic forces less the external ones.
+accelerations and, on the roots, gravity as -g; b holds the gyroscopic forces minus the external ones.
 """
 
 from __future__ import annotations

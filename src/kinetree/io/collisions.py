@@ -198,7 +198,7 @@ class Collisions:
             robot.geometries.clear()
             robot.pairs.clear()
             self.names = Names()
-            problem = f"<{element.tag}> makes no sense: {shorten(str(error))}"
+            problem = f"<{element.tag}> is not valid: {shorten(str(error))}"
             self.note("contact-shape", element.where, problem)
             return False
         return any(texts)

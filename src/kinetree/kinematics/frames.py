@@ -26,8 +26,8 @@ Array = np.ndarray
 class Frames:
     """Frames in addition to those of a model, each placed in another one by a law of time.
 
-    A law is a function of time that returns a `Pose` (or a 4x4 matrix) and computes with `kinetree.ops`; it is
-    differentiated automatically. A pose instead of a law is constant. Networks are immutable: `add` returns
+    A law is a function of time that returns a `Pose` (or a 4x4 matrix) and computes with `kinetree.ops`; its
+    derivatives are automatic. A pose instead of a law is constant. Networks are immutable: `add` returns
     another one. Any two frames, of the network or of the model, have a pose, a velocity and an acceleration
     relative to each other; the motion of a common parent does not enter and costs no digits.
 

@@ -155,8 +155,8 @@ def _opening(node: LoopNode, q: Sequence[Any]) -> str:
 def spanning(model: Model, q: Any, v: Any) -> dict[str, JointState]:
     """The position (..., nq) and velocity (..., nv) of every joint that moves, by name.
 
-    Joints that depend on others by a loop or by mimic are included: `model.spanning(q, v)["rocker"]` has the
-    fields `position` and `velocity`.
+    Joints that depend on others, through a loop or as mimic joints, are included:
+    `model.spanning(q, v)["rocker"]` has the fields `position` and `velocity`.
     """
     from kinetree.model import configuration
 

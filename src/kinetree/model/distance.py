@@ -21,7 +21,7 @@ ROUND = (Point, Sphere, Capsule)  # balls around a point or a line
 _NONE = 1e-300  # a square below which a vector has no direction
 _GOLDEN = 0.6180339887498949
 _TURNS = 100  # alternating projections between two solids
-_STEPS = 64  # golden-section steps, each of which leaves this fraction of the line
+_STEPS = 64  # golden-section steps; each shrinks the interval by _GOLDEN
 
 
 class Closest(NamedTuple):

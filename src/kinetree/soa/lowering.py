@@ -6,7 +6,7 @@ each node (an input, or the result of a sweep). Local letters are deferred; shif
     gather    s_p += X_i^T (u + m s)_i                   s = E_phi u,  phi E_phi u,  psi E_phi u
     scatter   t_i = X_i y_p,  y_i = (w + m^T t)_i        t = E_phi^T w,  y = phi^T w,  y = psi^T w
 
-with m = 0 for the shift E_phi, 1 for phi, taubar for psi. Hence phi u = u + s(u), psi u = u + s(taubar u), and
+with m = 0 for the shift E_phi, 1 for phi, taubar for psi. So phi u = u + s(u), psi u = u + s(taubar u), and
 psi K = psi E_phi G is one sweep. A letter that begins several terms is applied once, to their sum:
 G x - G H s becomes G (x - H s).
 

@@ -1,7 +1,7 @@
 """The identities of the algebra, one line each: their source, their name, and both sides.
 
-`->` is a rule that `simplify` applies from left to right, plain and transposed; `=` is an identity that is not
-applied; `=>` is used to find inverses. Letters are those of the alphabet; `1` is the identity. Every line
+`->` is a rule that `simplify` applies from left to right, plain and transposed; `=` is an identity that is
+not applied; `=>` is used to find inverses. Letters are those of the alphabet; `1` is the identity. Every line
 holds on every tree, for joints of any kind, with rotors and mimic groups; `kt.identities` checks them.
 
 References: the lectures on the spatial operator algebra; Jain (2011); Jain (2024) part 4.
@@ -173,7 +173,7 @@ def _both(law: Law) -> Iterator[Rule]:
 
 
 def like(left: Operator, text: str) -> Operator:
-    """The right side of a law; a number stands for that multiple of the identity between the left's spaces."""
+    """The right side of a law; a number means a multiple of the identity between the spaces of the left."""
     found = left.home.read(text)
     if isinstance(found, int):
         return left._beside(found)

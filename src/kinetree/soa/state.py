@@ -4,8 +4,8 @@ Vectors over bodies are stacked node by node, parents first, six numbers for eac
 angular first; a node that holds several bodies (a link with its rotors, a mimic group) is a block of 6k.
 Vectors over coordinates are in the order of v.
 
-Reference: Jain (2011); Jain (2024) part 4. There bodies are numbered from the tip, so phi is lower triangular;
-here parents come first, and phi is upper triangular. Nothing else changes.
+Reference: Jain (2011); Jain (2024) part 4. There bodies are numbered from the tip, so phi is lower
+triangular; here parents come first, and phi is upper triangular. Nothing else changes.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def second_moment_matrix(I: Inertia) -> Symmetric:
 
 
 def is_physical(I: Inertia, tolerance: float = TOLERANCE) -> Any:
-    """True if some mass distribution has this inertia: m > 0, and no negative second moment in any direction.
+    """True if some mass distribution has this inertia: m > 0, second-moment matrix positive semidefinite.
 
     This is stronger than a positive definite J: it includes the triangle inequalities of the principal
     moments. Flat and thin bodies are physical. `tolerance` is relative to the trace of J about the origin.

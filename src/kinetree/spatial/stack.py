@@ -38,7 +38,7 @@ class Stack(Value):
         return Stack(value.uniform() for value in self.values)
 
     def carried(self, X: Any) -> Any:
-        """What the bodies pass on to their predecessor: a sum; transforms are not added, but stay apart."""
+        """What the bodies pass on to their predecessor: their sum, or a stack for transforms."""
         steps = X.values if isinstance(X, Stack) else (X,) * len(self.values)
         pairs = zip(self.values, steps, strict=True)
         if not self.values[0].adds_up:

@@ -1,7 +1,8 @@
-"""One rigid body as textbooks write it, for numbers of any kind: what no algorithm needs.
+"""Textbook formulas for numbers of any kind, which the algorithms themselves do not need.
 
-Rates of attitude coordinates, accelerations of points, line vectors, one rigid body, transport of velocities
-and forces, the exponential of SE(3), 6x6 matrices, and notations of other authors (`textbook.adapters`).
+Rates of attitude coordinates, accelerations of points, line vectors, a single rigid body, transport of
+velocities and forces, the exponential of SE(3), 6x6 matrices, and notations of other authors
+(`textbook.adapters`).
 """
 
 from kinetree.textbook.attitude_rates import (

@@ -1,7 +1,7 @@
-"""How attitude changes: the rate of each representation for an angular velocity, and the other way round.
+"""Attitude rates: the rate of each representation for an angular velocity, and the reverse.
 
-R = ^world R_body is the attitude of a body. `frame` says in which axes the angular velocity is given: "body"
-(default) or "world". Vectors are 3-tuples of numbers of any kind. Euler angles: see `euler.py`.
+R = ^world R_body is the attitude of a body. `frame` gives the axes of the angular velocity: "body" (default)
+or "world". Vectors are 3-tuples of numbers of any kind. Euler angles: see `euler.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kinetree.textbook.dense import unskew
 
 
 def _sided(u: Vector, x: Vector, frame: str) -> Vector:
-    """u x x in body axes; in world axes the sign of the product changes, and nothing else."""
+    """u x x in body axes; in world axes the sign of the product changes."""
     return cross(u, x) if in_body_axes(frame) else cross(x, u)
 
 
@@ -74,14 +74,14 @@ def mrp_omega(sigma: Vector, sigmadot: Vector, frame: str = "body") -> Vector:
 
 
 def mrp_shadow(sigma: Vector) -> Vector:
-    """-sigma / sigma^2: the other parameters of the same attitude, to switch to when |sigma| > 1."""
+    """-sigma / sigma^2: the alternative parameters of the same attitude, to switch to when |sigma| > 1."""
     return scale(sigma, -1 / dot(sigma, sigma))
 
 
 def recentre(reference: Rotation, u: Vector) -> tuple[Rotation, Vector]:
     """(R exp(u~), 0): the same attitude as (R, u), with the rotation vector back at zero, far from 2 pi.
 
-    Integrate u from zero with `rotvec_rate` and recentre after each step: no attitude is ever singular.
+    Integrate u from zero with `rotvec_rate` and recentre after each step; then no attitude is singular.
     """
     return reference @ Rotation.from_rotation_vector(u), ZERO
 

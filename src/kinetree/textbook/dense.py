@@ -1,6 +1,6 @@
 """The operators of spatial algebra as plain matrices: tuples of row tuples of numbers of any kind.
 
-Algorithms use the value types, which know their zeros. These matrices are for reading, for comparing with the
+Algorithms use the value types, which know their zeros. These matrices are for study, for comparison with the
 literature and for other libraries: `numpy.array(crm(V))`.
 """
 

@@ -1,4 +1,4 @@
-"""Line vectors, free vectors and screws: what a spatial vector means geometrically.
+"""Line vectors, free vectors and screws: the geometric meaning of spatial vectors.
 
 A line vector is an arrow bound to a line: a rotation about an axis, a force along its line of action. A free
 vector has direction and size only: a translation, a couple. In [first; second] = [alpha; a_o] for motions,
@@ -35,7 +35,7 @@ def couple(moment: Vector) -> Force:
 
 
 def is_line(a: Motion | Force, tolerance: float = 1e-12) -> Any:
-    """True if `a` is bound to a line: its line part is not zero, and the free part orthogonal to it.
+    """True if `a` is bound to a line: its line part is not zero, and the free part is orthogonal to it.
 
     That is, its pitch is less than `tolerance` times the length of [free part; line part] per line part.
     """

@@ -1,13 +1,13 @@
-"""One rigid body: accelerations, equations of motion, and quantities carried from frame to frame.
+"""A single rigid body: accelerations, equations of motion, and quantities moved from frame to frame.
 
 The *spatial* acceleration [omega'; a] is the derivative of the components of V in body coordinates. The
-*classical* one has in its linear part the acceleration of the point at the origin, v' = a + omega x v. They
-differ even when motion is uniform: a body on a circle about the origin has zero spatial, but centripetal
-classical acceleration.
+linear part of the *classical* one is the acceleration of the point at the origin, v' = a + omega x v. They
+differ even in uniform motion: a body on a circle about the origin has zero spatial, but centripetal classical
+acceleration.
 
 The equations of motion have three forms. Spatial: f = I a + V x* I V about any frame. Classical about the
-body's origin: f = I v' + B. About the centre of mass: the Newton and Euler equations apart. The
-accelerations, and so the bias terms, of the forms differ: never mix them.
+body's origin: f = I v' + B. About the centre of mass: Newton's and Euler's equations, decoupled. The forms
+differ in their accelerations, and so in their bias terms: never mix them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ BODY_FRAMES = ("C", "B", "C")
 def coriolis_term(
     X: Transform, V_x: Motion, V_xy: Motion, frames: tuple[str, str, str] = BODY_FRAMES
 ) -> Motion:
-    """What must be added to X alpha(x) + alpha(x, y) to give alpha(y), for any choice of derivative frames.
+    """The term that X alpha(x) + alpha(x, y) lacks to be alpha(y), for any choice of derivative frames.
 
     A is the inertial frame, B is fixed to the inboard body (origin x), C to the outboard body (origin y). A
     spatial acceleration is the derivative of a spatial velocity *seen from some frame*, and its meaning
@@ -84,9 +84,9 @@ def coriolis_term(
 
     Returns:
         The term, in C-coordinates.
-    Reference:
-        Jain, lecture notes on spatial notation, "Coriolis term expressions". The three terms printed there
-        belong to the choices ("A", "A", "A"), ("A", "A", "B") and ("C", "B", "C").
+
+    Reference: Jain, lecture notes on spatial notation, "Coriolis term expressions". The three terms printed
+    there belong to the choices ("A", "A", "A"), ("A", "A", "B") and ("C", "B", "C").
     """
     if len(frames) != 3 or any(f not in ("A", "B", "C") for f in frames):
         raise ModelError(
@@ -121,7 +121,7 @@ def momentum(I: Inertia, V: Motion) -> Force:
 
 
 def body_force(I: Inertia, V: Motion, A: Motion) -> Force:
-    """I A + V x* I V: the force that gives a body with velocity V the spatial acceleration A."""
+    """I A + V x* I V: the force that produces the spatial acceleration A of a body with velocity V."""
     return I @ A + V.cross_star(I @ V)
 
 
@@ -136,7 +136,7 @@ def body_acceleration(I: Inertia, V: Motion, F: Force) -> Motion:
 
 
 def inertia_solve(I: Inertia, F: Force) -> Motion:
-    """I^-1 F, by way of the centre of mass: a mass and a 3x3 matrix are all that is inverted."""
+    """I^-1 F, computed about the centre of mass: only the mass and a 3x3 matrix are inverted."""
     c = I.com
     angular = Factored(Matrix(sym_matrix(I.about_com))).solve(sub(F.angular, cross(c, F.linear)))
     omega: Vector = (angular[0], angular[1], angular[2])
@@ -144,7 +144,7 @@ def inertia_solve(I: Inertia, F: Force) -> Motion:
 
 
 def classical_bias_force(I: Inertia, V: Motion) -> Force:
-    """B = [omega x J omega; m omega x (omega x c)]: it goes with the classical acceleration of the origin."""
+    """B = [omega x J omega; m omega x (omega x c)], for the classical acceleration of the origin."""
     w = V.angular
     return Force(cross(w, sym_vec(I.second, w)), cross(w, cross(w, I.first_moment)), V.frame)
 
@@ -232,7 +232,7 @@ def transform_rate(X: Transform, V: Motion) -> tuple[tuple, ...]:
 
 
 def inertia_rate(I: Inertia, V: Motion) -> tuple[tuple, ...]:
-    """d/dt I = V x* I - I V x: how the 6x6 inertia of a body that moves with V changes in a frame at rest."""
+    """d/dt I = V x* I - I V x: the rate, in a frame at rest, of the 6x6 inertia of a body moving with V."""
     units = [Motion.from_components(1 if i == j else 0 for i in range(6)) for j in range(6)]
     columns = [(V.cross_star(I @ e) - I @ V.cross(e)).components for e in units]
     return tuple(zip(*columns, strict=True))

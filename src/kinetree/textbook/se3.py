@@ -1,7 +1,7 @@
 """The group of poses and its algebra of twists: exponential, logarithm, adjoints.
 
-A twist is a `Motion` [omega; v] in body coordinates. exp(t V) is the pose, seen from where it started, of a
-body that has moved for the time t with the constant body velocity V.
+A twist is a `Motion` [omega; v] in body coordinates. exp(t V) is the pose, relative to its initial pose, of a
+body that has moved for time t at the constant body velocity V.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ def ad(V: Motion) -> Rows:
 def pose_velocity(T: Pose, Tdot: Any, side: str = "left") -> Motion:
     """The twist of a pose with the rate Tdot (4x4): the left trivialisation T^-1 Tdot, in body axes.
 
-    The right one, Tdot T^-1 = Ad(T) (T^-1 Tdot), has the axes of the frame that T is given in, and the
-    velocity of the point at that frame's origin. The velocity of the body's origin in those axes is neither.
+    The right trivialisation, Tdot T^-1 = Ad(T) (T^-1 Tdot), is in the axes of the frame in which T is given,
+    with the velocity of the point at that frame's origin. The velocity of the body's origin in those axes is
+    neither.
     """
     rates = read_matrix(Tdot, 4, 4, "rate of a pose")
     left = _left(T, rates)
@@ -72,7 +73,7 @@ def pose_velocity(T: Pose, Tdot: Any, side: str = "left") -> Motion:
 
 
 def pose_acceleration(T: Pose, Tdot: Any, Tddot: Any, side: str = "left") -> Motion:
-    """The derivative of the components of `pose_velocity`; Ad(T) takes the left one to the right one, too."""
+    """The derivative of the components of `pose_velocity`; Ad(T) also takes the left one to the right one."""
     V = _left(T, read_matrix(Tdot, 4, 4, "rate of a pose"))
     W = _left(T, read_matrix(Tddot, 4, 4, "second derivative of a pose"))
     left = Motion(W.angular, sub(W.linear, cross(V.angular, V.linear)))

@@ -1,4 +1,4 @@
-"""Boyden's layout, that of Featherstone's first book: forces are [force; moment], motions [angular; linear].
+"""Boyden's layout, as in Featherstone's first book: forces are [force; moment], motions [angular; linear].
 
 With the halves of forces swapped by Pi = [0 1; 1 0], one transform X and one cross product serve motions and
 forces alike, an inertia is Pi I (not symmetric) and transforms as X I X^-1, and power needs the spatial

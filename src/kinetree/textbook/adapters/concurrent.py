@@ -1,8 +1,8 @@
 """The joint-centred Newton-Euler notation of Concurrent Dynamics: inertial axes, classical accelerations.
 
-Everything is in inertial axes, so transforms are translations, D = [1 0; -d~ 1]; velocities are [omega;
-velocity of the joint], accelerations classical. Its A and B pair with classical accelerations: not with the
-spatial ones of this library.
+Everything is in inertial axes, so transforms are translations, D = [1 0; -d~ 1]. Velocities are [omega;
+velocity of the joint], and accelerations are classical. Its A and B go with classical accelerations, not with
+the spatial ones of this library.
 
 | there | here |
 |---|---|
@@ -85,5 +85,5 @@ def prismatic_acceleration(omega_p: Vector, d: Vector, axis: Vector, rate: Any) 
 
 
 def constraint_forces(complement: tuple[Motion, ...], F: Force) -> tuple:
-    """f_i^c = G^_i^T F_i: the components of the joint's wrench along the directions that it blocks."""
+    """f_i^c = G^_i^T F_i: the components of the joint's wrench along the directions that it constrains."""
     return tuple(inner(column.components, F.components) for column in complement)

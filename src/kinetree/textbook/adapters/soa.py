@@ -1,4 +1,4 @@
-"""The spatial operator algebra of Jain and Rodriguez: bodies from tip to base, phi and phi*, gravity added.
+"""The spatial operator algebra of Jain and Rodriguez: tip-to-base numbering, phi and phi*, gravity offset.
 
 | there | here |
 |---|---|
@@ -36,22 +36,22 @@ def phi_star(pose_xy: Pose) -> Rows:
 
 
 def body_number(i: int, n: int) -> int:
-    """The number of body i of a chain of n, counted from the other end: from parent-first, or back."""
+    """The number of body i of a chain of n, counted from the other end: parent-first to tip-first or back."""
     if not 1 <= i <= n:
         raise ModelError(f"body {i} of a chain of {n}: expected a number from 1 to {n}")
     return n + 1 - i
 
 
 def reordered(values: Sequence[Any]) -> tuple:
-    """What belongs to the bodies of a chain, from parent-first to tip-first order, or back."""
+    """The values of the bodies of a chain, from parent-first to tip-first order, or back."""
     return tuple(reversed(values))
 
 
 def coriolis_acceleration(V: Motion, delta: Motion, hinge_map_constant_in: str = "outboard") -> Motion:
     """a(k), for the velocity V(k) of the outboard body and the hinge velocity Delta, both in outboard axes.
 
-    V x Delta if the hinge map is constant in the outboard (body) frame, as everywhere in this library, and V
-    x Delta - [0; Delta_omega x Delta_v] if it is constant in the inboard frame. The two agree for rotations,
+    V x Delta if the hinge map is constant in the outboard (body) frame, as everywhere in this library, and
+    V x Delta - [0; Delta_omega x Delta_v] if it is constant in the inboard frame. Both agree for rotations,
     translations and screws.
     """
     if hinge_map_constant_in not in ("outboard", "inboard"):
@@ -61,7 +61,7 @@ def coriolis_acceleration(V: Motion, delta: Motion, hinge_map_constant_in: str =
 
 
 def gyroscopic_force(M: Inertia, V: Motion) -> Force:
-    """b(k) = V-bar M V, which goes with alpha(k) = d_k V(k) / dt only."""
+    """b(k) = V-bar M V, valid only with alpha(k) = d_k V(k) / dt."""
     return V.cross_star(M @ V)
 
 
