@@ -47,11 +47,14 @@ WORDS = {
     "efforts": Word("forces along the velocity of each joint", ("nu",), "N m or N"),
     "contact_stiffness": Word("stiffness of each contact point",
         ("points",), "N/m", "the model's own"),
-    "contact_dissipation": Word("dissipation of each contact point: growth of its force with the approach speed",
+    "contact_dissipation": Word(
+        "dissipation of each contact point: growth of its force with the approach speed",
         ("points",), "s/m", "the model's own"),
-    "contact_friction": Word("Coulomb friction coefficient of each contact point", ("points",), "", "the model's own"),
+    "contact_friction": Word("Coulomb friction coefficient of each contact point",
+        ("points",), "", "the model's own"),
     "creep": Word("speed below which contact points stick", (), "m/s", "1e-4"),
-    "contact_accuracy": Word("share of all contact forces that may be missing after the last Newton step", (), "", "1e-4"),
+    "contact_accuracy": Word("share of all contact forces that may be missing after the last Newton step",
+        (), "", "1e-4"),
     "rub": Word("dry friction along the velocity of each joint", ("nu",), "N m or N", "none"),
     "rubbing": Word("the joint velocities to which `rub` applies", type="Sequence[int]"),
     "bounded": Word("velocities of joints along which `pulls` act: (place, bound below, above, is a stop)",
@@ -80,7 +83,7 @@ WORDS = {
         type="str"),
     "frames": Word("names of frames or bodies", type="str | Sequence[str]"),
     "forces": Word("a wrench [moment; force] for each frame by name", type="Mapping[str, Numbers] | Numbers"),
-    "constraints": Word("the constraints that hold: one or several", type="Constraint | Sequence[Constraint]"),
+    "constraints": Word("one or several constraints that hold", type="Constraint | Sequence[Constraint]"),
     "period": Word("time constant with which drift is pulled back", (), "s", "no stabilisation"),
     "restitution": Word("share of the velocity along the constraints that is returned", (), "", "zero"),
     "unactuated": Word("names of the joints without a motor", type="Sequence[str] | None"),
@@ -94,7 +97,8 @@ WORDS = {
     "rotors": Word("", choices=("reflected", "lumped", "none")),
     "smoothing": Word("velocity over which friction changes its sign", unit="rad/s or m/s", type="float"),
     "out": Word("arrays for the results", type="Array | tuple[Array, ...]"),
-    "target": Word('where it runs: "cpu", "cuda" or "eager"', absent="chosen by the kind of number", type="str"),
+    "target": Word('where it runs: "cpu", "cuda" or "eager"', absent="chosen by the kind of number",
+        type="str"),
 }  # fmt: skip
 
 
