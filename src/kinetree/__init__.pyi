@@ -1,4 +1,4 @@
-"""kinetree: the dynamics of articulated rigid bodies, written once and compiled for the robot at hand."""
+"""kinetree: articulated rigid-body dynamics, written once and compiled for each robot."""
 
 # Written by `python -m docs.generate`: do not edit.
 
@@ -175,7 +175,7 @@ def body_accelerations(
         A_i = X_i A_p + S_i a_i + c_i + V_i x S_i v_i
 
     with c_i the apparent derivative of S_i times v_i. The spatial acceleration is the derivative of the
-    components of V; with kind="classical" it is A + [0; omega x v], of the body's origin. Cost O(N).
+    components of V; with kind="classical" it is that of the body's origin, A + [0; omega x v]. Cost O(N).
 
     Args:
         model: the robot.
@@ -277,8 +277,8 @@ def frame_acceleration(
 
         A = X_fb A_b        classical: A + [0; omega x v]
 
-    The spatial acceleration, transformed like a velocity; with kind="classical" the second derivative of the
-    position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
+    The spatial acceleration is transformed like a velocity. With kind="classical" it is the second derivative
+    of the position of the frame's origin, in the axes of the reference. Cost O(N), O(d) when unrolled.
 
     Args:
         model: the robot.
@@ -314,8 +314,9 @@ def jacobian(
 
         J_i = Y_i S_i        for the bodies i on the path to the root, 0 for all others
 
-    where Y_i leads from body i to the reference: "body" (axes and origin of the frame), "world" (those of the
-    world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the placement.
+    with the transform Y_i from body i to the reference: "body" (axes and origin of the frame), "world" (those
+    of the world), or "aligned" (axes of the world, origin of the frame). Cost O(d), and O(N) for the
+    placement.
 
     Args:
         model: the robot.
@@ -408,7 +409,7 @@ def center_of_mass(
 
         c = sum_i m_i c_i / sum_i m_i
 
-    from the composite inertia of the whole, summed from tips to base. Cost O(N).
+    from the composite inertia of the whole system, summed from tips to base. Cost O(N).
 
     Args:
         model: the robot.
@@ -496,7 +497,7 @@ def inverse_dynamics(
 
     A jet J holds the angular velocity w and the classical acceleration [w'; a] of a body's origin, which give
     the same forces as spatial ones and need no linear velocity. tau is the total force of the joints: the
-    motors give tau less `passive_force`. Cost O(N).
+    motors provide tau minus `passive_force`. Cost O(N).
 
     Args:
         model: the robot.
@@ -532,9 +533,9 @@ def forward_dynamics(
         I^A_p += X^T I^a X              p^A_p += X^T p^a,  p^a = p^A + I^a c + U D^-1 u  (so S^T p^a = tau)
         a_i = D^-1 (u - U^T (X A_p + c))                        A_i = X A_p + c + S a_i
 
-    with A_0 = -gravity. No inertia is ever inverted, only D, the inertia along the joint. Classical
-    accelerations (`Jet`) as in inverse dynamics. `tau` is the total force of the joints: damping, friction
-    and springs of the model act through `passive_force`,
+    with A_0 = -gravity. No inertia is inverted, only D, the inertia along the joint. Accelerations are
+    classical (`Jet`), as in inverse dynamics. `tau` is the total force of the joints: damping, friction and
+    springs of the model act through `passive_force`,
 
         a = forward_dynamics(model, q, v, tau + passive_force(model, q, v))
 
@@ -568,11 +569,11 @@ def hybrid_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """All accelerations and generalised forces (a, tau), when of each joint one of the two is known.
+    """All accelerations and generalised forces (a, tau), where one of the two is known for each joint.
 
-    `known` holds the acceleration of the joints named in `accelerate`, and the generalised force of all
-    others. With no joint named it is forward dynamics, with all joints named inverse dynamics. Where the
-    acceleration is known, the articulated inertia passes the joint as if it were locked:
+    `known` holds the accelerations of the joints named in `accelerate`, and the generalised forces of all
+    others. With no joint named, this is forward dynamics; with all named, inverse dynamics. The articulated
+    inertia passes a joint of known acceleration as if it were locked:
 
         I^A_p += X^T I^A X        p^A_p += X^T (p^A + I^A (c + S a))        tau = S^T (I^A A + p^A)
 
@@ -607,14 +608,14 @@ def augmented_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Accelerations with inertia `added` along the velocity of each joint, which this joint alone feels.
+    """Accelerations with inertia `added` along the velocity of each joint, felt by that joint alone.
 
         (M + G^T diag(added) G) a + C v + g = tau
 
-    with u = G v the velocities of all joints: G = 1 without loops, else `added` has more entries than v. A
-    force that falls with the velocity at the end of a step, tau - d (v + h a), is such an inertia h d: so one
-    step that is implicit in damping, springs and gains costs one articulated-body solution. As forward
-    dynamics, with D = S^T U + G^T diag(added) G. Cost O(N).
+    with u = G v the velocities of all joints: G = 1 without loops, otherwise `added` has more entries than v.
+    A force that decreases with the velocity at the end of a step, tau - d (v + h a), acts as such an inertia
+    h d, so a step that is implicit in damping, springs and gains costs one articulated-body solution. The
+    algorithm is that of forward dynamics with D = S^T U + G^T diag(added) G. Cost O(N).
 
     Args:
         model: the robot.
@@ -647,7 +648,7 @@ def bias_force(
 
         b = C(q, v) v + g(q) - sum_i J_i^T f_ext,i
 
-    Inverse dynamics without acceleration; what does not depend on the state folds away. Cost O(N).
+    Inverse dynamics at zero acceleration; terms that do not depend on the state fold away. Cost O(N).
 
     Args:
         model: the robot.
@@ -727,12 +728,12 @@ def inverse_mass_matrix(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """M(q)^-1, by factors of the mass matrix that have its zeros.
+    """M(q)^-1, by factors of the mass matrix that keep its sparsity.
 
         M = L^T D L        M^-1 = L^-1 D^-1 L^-T
 
-    L and its inverse have entries for pairs of velocities on one path only. Cost O(N d^2 + N^2 d); in deep
-    trees the columns are found one by one from articulated inertias, O(N^2).
+    L and its inverse only have entries for pairs of velocities on one path. Cost O(N d^2 + N^2 d); in deep
+    trees the columns are computed one by one from articulated inertias, O(N^2).
 
     Args:
         model: the robot.
@@ -786,7 +787,7 @@ def mass_matrix_product(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """M(q) x: scatter along the tree, multiply by the inertias, gather.
+    """M(q) x: propagate outward, multiply by the inertias, gather inward.
 
         A_i = X A_p + S x_i        f_i = I A_i        (M x)_i = S^T f_i        f_p += X^T f_i
 
@@ -894,12 +895,12 @@ def innovations(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """What each velocity feels of the forces `x` while all that is outboard of it is free, and its answer.
+    """The part of the forces `x` felt by each velocity with everything outboard free, and the response to it.
 
         e = L^-1 (1 - H psi K) x        answer = d^-1 e        x^T M^-1 y = e(x)^T answer(y)
 
-    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. One pass
-    inward: half of M^-1 x, and all that products of the inverse mass matrix need. Cost O(N).
+    with D = L d L^T the inertia along each joint, d diagonal; L = 1 for joints with one velocity. This is one
+    inward pass: half of M^-1 x, and all that products with the inverse mass matrix need. Cost O(N).
 
     Args:
         model: the robot.
@@ -924,7 +925,7 @@ def innovations_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The accelerations that go with innovations `x`: the outward half of M^-1.
+    """The accelerations for the innovations `x`: the outward half of M^-1.
 
         a = (1 - H psi K)* L^-T d^-1 x
 
@@ -954,7 +955,7 @@ def augmented_innovations(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """Innovations with inertia `added` along the velocity of each joint, which this joint alone feels.
+    """Innovations with inertia `added` along the velocity of each joint, felt by that joint alone.
 
         x^T (M + G^T diag(added) G)^-1 y = e(x)^T answer(y)
 
@@ -983,7 +984,7 @@ def augmented_innovations_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The accelerations that go with innovations `x`, with inertia `added` along the velocity of each joint.
+    """The accelerations for the innovations `x`, with inertia `added` along the velocity of each joint.
 
         x = augmented_innovations(b)        a = (M + G^T diag(added) G)^-1 b
 
@@ -1010,7 +1011,7 @@ def composite_inertias(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The composite inertia I^C of every body, 6 x 6 in body axes: everything outboard is locked to it.
+    """The composite inertia I^C of every body, 6 x 6 in body axes, with everything outboard locked to it.
 
         I^C_p = I_p + sum X^T I^C X
 
@@ -1037,11 +1038,11 @@ def composite_moments(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
-    """Mass, centre of mass and inertia about it of everything that each body carries, in body axes.
+    """Mass, centre of mass and inertia about it of each body and everything it carries, in body axes.
 
         m_i = sum_j m_j        c_i = sum_j m_j c_j / m_i        over the bodies j that body i carries, and i
 
-    The composite inertia in components; the inertia is that of the bodies locked together. Cost O(N).
+    These are the components of the composite inertia, of the bodies locked together. Cost O(N).
 
     Args:
         model: the robot.
@@ -1064,12 +1065,12 @@ def articulated_inertias(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The articulated inertia I^A of every body, 6 x 6 in body axes: everything outboard is free to move.
+    """The articulated inertia I^A of every body, 6 x 6 in body axes, with everything outboard free to move.
 
         I^A_p = I_p + sum X^T (I^A - U D^-1 U^T) X        U = I^A S        D = S^T U
 
-    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies that
-    couplings tie to one set of coordinates count as cut from each other. Cost O(N).
+    It depends on q alone, and lies between the body's own inertia and the composite one. Bodies coupled to
+    one set of coordinates are treated as cut from each other. Cost O(N).
 
     Args:
         model: the robot.
@@ -1098,7 +1099,7 @@ def coriolis_matrix(
         C_ij = S_i^T (I^C dS_j + B^C S_j)        I^C, B^C of the outer one of i and j
 
     with B(V, I) = (V x* I + (I V) x-bar* - I V x) / 2 summed over all bodies outboard, and dS = V x S plus
-    the apparent derivative, which makes it right for joints of every kind. Cost O(N d).
+    the apparent derivative, which makes it correct for joints of every kind. Cost O(N d).
 
     Args:
         model: the robot.
@@ -1186,7 +1187,7 @@ def coriolis_transpose_product(
 
         w_i = X w_p + S x_i        h_i = I w_i        f_i = B^T w_i        (C^T x)_i = dS^T h_i + S^T f_i
 
-    With x = v it is what a momentum observer needs: (M v)' = tau - g + C^T v. Cost O(N).
+    With x = v it serves momentum observers: (M v)' = tau - g + C^T v. Cost O(N).
 
     Args:
         model: the robot.
@@ -1220,7 +1221,7 @@ def christoffel_symbols(
         Gamma_jik = Gamma_jki = S_j^T B S_i
         Gamma_kij = Gamma_kji = S_i^T D S_j
 
-    and where velocities share a node, the derivatives of its S: Gamma_ikj += S_i^T I^C d_j S_k for b = c, and
+    plus, where velocities share a node, derivatives of its S: Gamma_ikj += S_i^T I^C d_j S_k for b = c, and
     Gamma_kji += S_k^T I^C d_i S_j for a = b. For quasi-velocities these are the connection coefficients
     of the Levi-Civita connection: Gamma_ijk - Gamma_ikj = sum_l M_il c^l_kj with the structure constants c.
     Cost O(N d^2).
@@ -1246,12 +1247,12 @@ def christoffel_values(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Christoffel symbols of the first kind without the zeros of branches: one number for each triple.
+    """Christoffel symbols of the first kind without structural zeros: one number for each triple.
 
         Gamma_ijk = values[n]        for the triple (i, j, k) = model.christoffel_sparsity()[n]
 
-    Of nv^3 triples few lie on one path where a robot branches: 23 % for a humanoid, 2 % for a binary tree of
-    60 bodies. Cost O(N d^2), and no more numbers than that.
+    In a branching robot few of the nv^3 triples lie on one path: 23 % for a humanoid, 2 % for a binary tree
+    of 60 bodies. Cost O(N d^2), and no more numbers than that.
 
     Args:
         model: the robot.
@@ -1280,13 +1281,13 @@ def inverse_dynamics_derivatives(
 ) -> InverseDynamicsDerivatives:
     """The derivatives of inverse dynamics along increments of q, along v and along a: (dtau/dq, dtau/dv, M).
 
-    A unit of velocity k of node j moves all outboard of it like a rigid body, and changes what is left:
+    A unit of velocity k of node j moves everything outboard like a rigid body, and changes the rest by
 
         d_k V_i = S_k x V_i + dV_k                    dV = V_p x S + dS v
         d_k A_i = S_k x A_i + dV_k x V_i + dA_k       dA = A_p x S + V_p x dV + V_j x dS v + d(S a + S-ring v)
         d_k f_i = S_k x* f_i + I_i dA_k + 2 B_i dV_k
 
-    Summed outboard (I^C, B^C, F^C) and carried along the path to the root, for i inboard of j
+    Summed over all bodies outboard (I^C, B^C, F^C) and carried along the path to the root, for i inboard of j
 
         dtau_i/dq_j = S_i^T (I dA_j + 2 B dV_j + S_j x* F)      dtau_i/dv_j = S_i^T (I W_j + 2 B S_j)
         dtau_j/dq_i = S_j^T (I dA_i + 2 B dV_i)                 dtau_j/dv_i = S_j^T (I W_i + 2 B S_i)
@@ -1411,7 +1412,7 @@ def momentum(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The momentum [angular; linear] of everything that moves, about the origin and in the axes of a frame.
+    """The momentum [angular; linear] of everything that moves, in the axes of a frame, about its origin.
 
         h = sum_i X_i0^T I_i V_i
 
@@ -1495,7 +1496,7 @@ def centroidal_momentum_matrix_rate(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of that momentum.
+    """The time derivative of the centroidal momentum matrix: A' v + A a is the rate of the momentum.
 
         W_i = I^C_i S_i        W'_i = I^C_i dS_i + (B^C_i + B^C_i^T) S_i        A'_i = W'_i - [c' x W_i; 0]
 
@@ -1524,7 +1525,7 @@ def system_inertia(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The inertia of the whole in its present posture, 6 x 6 about the centre of mass, in world axes.
+    """The inertia of the whole system in its present posture, 6 x 6 about the centre of mass, in world axes.
 
         I_S = sum_i X_iG^T I_i X_iG        block diagonal: [J 0; 0 m]
 
@@ -1558,8 +1559,8 @@ def joint_wrenches(
 
         f_i = I_i a_i + v_i x* I_i v_i - f_ext,i + sum X_c^T f_c
 
-    It holds up everything outboard. What a drive adds on its predecessor belongs to that body. In a loop what
-    closes it carries its part (`loop_wrenches`), so that dependent joints give no force. Cost O(N).
+    It supports everything outboard. The reaction of a drive on its predecessor belongs to that body. In a
+    loop, the closures carry their part (`loop_wrenches`), so dependent joints give no force. Cost O(N).
 
     Args:
         model: the robot.
@@ -1621,11 +1622,11 @@ def base_reaction(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The wrench [moment; force] of the ground on everything, in world axes about the world origin.
+    """The wrench [moment; force] of the ground on the whole system, in world axes about the world origin.
 
         f_0 = sum over roots of X^T f
 
-    It is the rate of the momentum of the whole, less gravity and external forces. Cost O(N).
+    It is the rate of the momentum of the system, less gravity and external forces. Cost O(N).
 
     Args:
         model: the robot.
@@ -1639,7 +1640,7 @@ def base_reaction(
     Returns:
         f (..., 6)
 
-    Reference: Newton's law for the whole; Jain (2024) part 4.
+    Reference: Newton's law for the whole system; Jain (2024) part 4.
     """
 
 def composite_wrenches(
@@ -1654,7 +1655,7 @@ def composite_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The wrench through each joint as R alpha + y: what the body's own acceleration costs, and the rest.
+    """The wrench through each joint as R alpha + y: the part due to the body's acceleration, and the rest.
 
         f_i = R_i alpha_i + y_i        R_i = I^C_i
 
@@ -1689,13 +1690,13 @@ def articulated_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The wrench through each joint under the forces `tau`, as an articulated inertia and the rest.
+    """The wrench through each joint under the forces `tau`, as an articulated inertia and a remainder.
 
         side="outboard":   f = P (alpha - c) + z                    z = psi (K tau + P c + b)
         side="inboard":    f = P+ alpha+ + z+        P+ = P - U D^-1 U^T        z+ = z + U D^-1 (tau - S^T z)
 
     alpha is the body's acceleration, alpha+ that of its predecessor seen at the body (both include gravity
-    as -g), and c the velocity-dependent part. The rest does not depend on any acceleration. Cost O(N).
+    as -g), and c the velocity-dependent part. The remainder depends on no acceleration. Cost O(N).
 
     Args:
         model: the robot.
@@ -1795,9 +1796,9 @@ def forward_dynamics_concurrent(
 
         a = [e - K^T Phi_D Psi_beta G] R^-1 [e - G^T Psi_beta^T Phi_D^T K] (tau - C)
 
-    Every frame has world axes and sits at the joint's centre: D_i shifts from the predecessor's, G_i is the
-    joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
-    force at a = 0, with gravity and external forces in it. Accelerations are classical. Cost O(N).
+    Every frame has world axes and its origin at the joint's centre: D_i shifts from the predecessor's, G_i is
+    the joint axis, J_i the branch inertia, R_i = G^T J G, K_i = J G R^-1, beta_i = (e - G K^T) D_i. C is the
+    force at a = 0, including gravity and external forces. Accelerations are classical. Cost O(N).
 
     Args:
         model: the robot.
@@ -1827,7 +1828,7 @@ def gravity_force_composite(
 
         g_i = -S_i^T [h^C x g; m^C g]        g on the right the acceleration of free fall
 
-    Gravity as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
+    Gravity acts as an external force at the centre of mass of everything outboard, in world axes. Cost O(N).
 
     Args:
         model: the robot.
@@ -1875,7 +1876,7 @@ def composite_moments_walker_orin(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array, _Array]:
-    """The same as `composite_moments`, every sum about the common centre of mass of its parts.
+    """The same as `composite_moments`, with every sum taken about the common centre of mass of its parts.
 
         m = m_p + sum m_c        m c = m_p c_p + sum m_c c_c        J = sum (J_c + m_c (|d|^2 1 - d d^T))
 
@@ -1908,34 +1909,33 @@ def constrained_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Constrained:
-    """Accelerations and constraint forces of a mechanism that keeps some constraints.
+    """Accelerations and constraint forces of a mechanism under constraints.
 
         M a + C v + g = tau + J^T lambda        J a + J' v = 0
 
-    Each constraint says in which axes its forces are. Redundant constraints are allowed: of all forces
-    that do it, those with the least squares. A state in which no forces do it is a SingularError: the
-    constraints contradict each other. `period` (s) pulls back what has drifted within about that time
-    (Baumgarte), J a + J' v = -2 J v / period - phi / period^2; it should be several steps long. Without
-    it nothing is pulled: `kt.project` puts a state back exactly. `added` is inertia along each velocity,
-    as in `augmented_dynamics`. Cost O(N + m d + m^2 d + m^3).
+    Each constraint defines the axes of its forces. Redundant constraints are allowed: of all possible forces,
+    the result is the one with the least squares. A state in which no forces satisfy the constraints raises a
+    SingularError: they contradict each other. With `period` (s), drift is pulled back within about that time
+    (Baumgarte stabilisation), J a + J' v = -2 J v / period - phi / period^2; it should be several steps long.
+    Without it, drift is not corrected: `kt.project` puts a state back exactly. `added` is inertia along each
+    velocity, as in `augmented_dynamics`. Cost O(N + m d + m^2 d + m^3).
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        constraints: what is kept: one or several constraints.
+        constraints: one or several constraints that hold.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
-        period (...): time in which what has drifted is pulled back, s; nothing is pulled back if left out.
+        period (...): time constant with which drift is pulled back, s; no stabilisation if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
     Returns:
         acceleration (..., nv), force (..., constraints)
 
-    Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal
-    step.
+    Reference: Featherstone (2008) section 8; Baumgarte (1972); Parikh and Boyd (2014) for the proximal step.
     """
 
 def constrained_inverse_dynamics(
@@ -1952,20 +1952,20 @@ def constrained_inverse_dynamics(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """Generalised forces and constraint forces that together give the accelerations `a`.
+    """Generalised forces and constraint forces that together produce the accelerations `a`.
 
         tau + J^T lambda = M a + C v + g        tau = 0 for joints without a motor
 
-    `unactuated`: the joints without a motor; the free joints of the model if None. Of all constraint
-    forces that relieve these, those with the least squares; without such joints the constraints carry
-    nothing. Motions that the constraints cannot carry are a SingularError. Cost O(N + m d + m^3).
+    `unactuated`: the joints without a motor; the free joints of the model if None. Of all constraint forces
+    that replace their motors, the result has the least squares; without such joints the constraints carry
+    nothing. A motion that the constraints cannot support raises a SingularError. Cost O(N + m d + m^3).
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         a (..., nv): accelerations, rad/s^2 or m/s^2.
-        constraints: what is kept: one or several constraints.
+        constraints: one or several constraints that hold.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         unactuated: names of the joints without a motor.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
@@ -1985,7 +1985,7 @@ def constraint_jacobian(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The Jacobian J of some constraints, one below the other.
+    """The Jacobian J of one or several constraints, stacked.
 
         d phi / dt = J v
 
@@ -1994,7 +1994,7 @@ def constraint_jacobian(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
-        constraints: what is kept: one or several constraints.
+        constraints: one or several constraints that hold.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2012,7 +2012,7 @@ def constraint_residual(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """How far some constraints are from being kept, m and rad; zero for those that hold where they are.
+    """The residuals of constraints, m and rad; zero for those that hold wherever the mechanism is.
 
         phi(q)        its rate is J(q) v
 
@@ -2021,7 +2021,7 @@ def constraint_residual(
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
-        constraints: what is kept: one or several constraints.
+        constraints: one or several constraints that hold.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2039,17 +2039,17 @@ def delassus(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """Delassus' matrix: the accelerations of the rows of some constraints per unit of their forces.
+    """The Delassus matrix: the accelerations of constraint rows per unit of their forces.
 
         J M^-1 J^T = E^T D^-1 E        E = (1 - H psi K) J^T
 
-    Its inverse is the inertia that the constraints feel. Singular if rows are redundant. Cost O(N + m d +
-    m^2 d) for m rows.
+    Its inverse is the inertia that the constraints feel. It is singular if rows are redundant. Cost
+    O(N + m d + m^2 d) for m rows.
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
-        constraints: what is kept: one or several constraints.
+        constraints: one or several constraints that hold.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2071,19 +2071,20 @@ def impact(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Impact:
-    """The velocity right after an impact that makes some constraints hold, and their impulses.
+    """The velocity right after an impact that makes constraints hold, and their impulses.
 
         M (v+ - v) = J^T p        J v+ = -e J v
 
-    with the restitution e, zero if left out: then the constraints hold from now on. All of them at once,
-    also those that would pull; energy never grows for e between 0 and 1. Cost O(N + m d + m^2 d + m^3).
+    with the restitution e, zero if left out: the constraints then hold from now on. All constraints act at
+    once, including those that would pull; energy never grows for e between 0 and 1. Cost
+    O(N + m d + m^2 d + m^3).
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
-        constraints: what is kept: one or several constraints.
-        restitution (...): of the velocity along the constraints, what comes back; zero if left out.
+        constraints: one or several constraints that hold.
+        restitution (...): share of the velocity along the constraints that is returned; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2105,19 +2106,19 @@ def project(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Projected:
-    """The state put back to where some constraints are kept: the nearest one as the mass matrix measures.
+    """The state projected onto the constraints: the nearest one in the metric of the mass matrix.
 
         q <- q (+) -M^-1 J^T (J M^-1 J^T)^-1 phi        v <- v - M^-1 J^T (J M^-1 J^T)^-1 J v
 
-    `steps` Newton steps for the position, each with the square of the error before it: from what one time
-    step leaves, two reach rounding. Points held where they are and joints without a position keep where
+    The position takes `steps` Newton steps, each of which squares the error: starting from the error of one
+    time step, two reach rounding. Points held wherever they are, and joints without a position, stay where
     they are.
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
-        constraints: what is kept: one or several constraints.
+        constraints: one or several constraints that hold.
         steps: how many Newton steps.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -2141,7 +2142,7 @@ def christoffel_symbols_second_kind(
 
         Gamma^i_jk = sum_l (M^-1)_il Gamma_ljk
 
-    The covariant derivative of geometric control. Cost O(N^2 d^2).
+    They give the covariant derivative of geometric control. Cost O(N^2 d^2).
 
     Args:
         model: the robot.
@@ -2164,7 +2165,7 @@ def mass_matrix_partials(
 ) -> _Array:
     """The derivatives of the mass matrix: [i, j, k] is that of M_ij along velocity k.
 
-        X_k M_ij = Gamma_ijk + Gamma_jik        in coordinates as in quasi-velocities
+        X_k M_ij = Gamma_ijk + Gamma_jik        for coordinates and for quasi-velocities
 
     Cost O(N d^2).
 
@@ -2214,13 +2215,12 @@ def admissibility(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Admissibility:
-    """Whether a matrix may serve as the Coriolis matrix, and whether it is the one of the Christoffel
-    symbols.
+    """Whether a matrix can serve as the Coriolis matrix, and whether it is that of the Christoffel symbols.
 
         |C v - b|,  |M' - C - C^T|,  |C_ij - sum_k Gamma_ijk v_k|        relative to the size of C
 
-    Many matrices give the right C v; passivity needs M' - 2 C skew; only one has the entries C_ij = sum
-    Gamma_ijk v_k. Measured, not judged: compare the errors with a tolerance.
+    Many matrices give the right C v; passivity needs M' - 2 C skew; only one matrix has the entries
+    C_ij = sum Gamma_ijk v_k. The result is errors, not a verdict: compare them with a tolerance.
 
     Args:
         model: the robot.
@@ -2247,13 +2247,13 @@ def nullify_momentum(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The velocity with another motion of the floating base, so that the whole has no momentum.
+    """The velocity with the motion of the floating base changed so that the whole system has no momentum.
 
         V_base <- V_base - I_S^-1 (h_S - h)
 
-    with the inertia I_S and the momentum h_S of the whole, seen at the base. The joints move on as before.
-    `momentum` sets another value h, in world axes about the world origin. Integrators drift; this puts a
-    conserved momentum back. A model that does not stand on exactly one free joint is a ModelError.
+    with the inertia I_S and the momentum h_S of the whole system, seen at the base. Joint velocities do not
+    change. `momentum` sets another value h, in world axes about the world origin. Integrators drift; this
+    restores a conserved momentum. A model without exactly one free joint at its root raises a ModelError.
 
     Args:
         model: the robot.
@@ -2280,11 +2280,11 @@ def operational_space_inertia(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> tuple[_Array, _Array]:
-    """The inertia Lambda that forces on frames feel, and its inverse, for one frame or several.
+    """The operational-space inertia Lambda of one frame or several, felt by forces on them, and its inverse.
 
-        Lambda^-1 = J M^-1 J^T        with J the Jacobians of the frames, one above the other
+        Lambda^-1 = J M^-1 J^T        with J the stacked Jacobians of the frames
 
-    A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse where Lambda^-1 is
+    A motion that the frames cannot make has no inertia: Lambda is the pseudo-inverse if Lambda^-1 is
     singular. Cost O(N) for each row of J.
 
     Args:
@@ -2313,7 +2313,7 @@ def impulse_response(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The change of velocity by an impulse p = [angular; linear] on a frame.
+    """The change of velocity due to an impulse p = [angular; linear] on a frame.
 
         v+ - v = M^-1 J^T p
 
@@ -2343,7 +2343,7 @@ def passive_force(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The generalised force of what the joints do by themselves: damping, Coulomb friction, springs.
+    """The passive generalised force of the joints: damping, Coulomb friction, springs.
 
         tau = -d v - f sign(v) - k (q - q_0)
 
@@ -2351,8 +2351,8 @@ def passive_force(
 
         a = forward_dynamics(model, q, v, tau_motor + passive_force(model, q, v))
 
-    With `smoothing` (a velocity) the sign is tanh(v / smoothing), which integrators like better. Joints that
-    depend on others by loops act as G^T tau (`loop_matrix`). Cost O(N).
+    With `smoothing` (a velocity) the sign becomes tanh(v / smoothing), which is easier on integrators. Joints
+    that depend on others through loops act as G^T tau (`loop_matrix`). Cost O(N).
 
     Args:
         model: the robot.
@@ -2403,9 +2403,9 @@ def rotor_error(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> RotorError:
-    """What it costs to treat rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
+    """The error of treating rotors approximately: `rotors` is "reflected" (n^2 J on the diagonal) or "none".
 
-        max |M_approx - M| / max |M|        and so for the bias and the acceleration
+        max |M_approx - M| / max |M|        likewise for the bias and the acceleration
 
     Each number is the largest entry of the difference over the largest entry of the exact quantity.
 
@@ -2434,13 +2434,13 @@ def system_velocity(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The spatial velocity that the whole would have as one rigid body with its momentum.
+    """The spatial velocity that the whole system would have as one rigid body with the same momentum.
 
         V_C = I_S^-1 h_S        about the centre of mass: [J^-1 (angular momentum); velocity of the centre
         of mass]
 
-    In world axes at the centre of mass; J is the inertia of the whole about it, in its present posture. About
-    an axis without inertia it does not turn.
+    In world axes at the centre of mass; J is the inertia of the whole system about it in its present posture.
+    About an axis without inertia the angular velocity is zero.
 
     Args:
         model: the robot.
@@ -2502,14 +2502,14 @@ def inverse_dynamics_second_derivatives(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> SecondDerivatives:
-    """The second derivatives of inverse dynamics that are not zero, for small robots.
+    """The non-zero second derivatives of inverse dynamics, for small robots.
 
         d2_dqdq[i, j, k] = d_k (dtau_i / dq_j)        d2_dvdv[i, j, k] = d2 tau_i / dv_j dv_k
         d2_dqdv[i, j, k] = d2 tau_i / dq_j dv_k       d2_dadq[i, j, k] = dM_ij / dq_k
 
     Along increments that turn a body they are not symmetric: with the structure constants c of the joints
     (`Joint.brackets`), d2_dqdq[i, j, k] - d2_dqdq[i, k, j] = sum_l c[k][j][l] dtau_i / dq_l. External forces
-    stay constant in the axes of their bodies. Cost O(N d^2) numbers; for large robots use
+    are constant in the axes of their bodies. Cost O(N d^2) numbers; for large robots use
     `inverse_dynamics_hessian`.
 
     Args:
@@ -2540,12 +2540,12 @@ def inverse_dynamics_hessian(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Hessian:
-    """The second derivatives of inverse dynamics, contracted with one number for each force.
+    """The second derivatives of inverse dynamics, contracted with one weight for each force.
 
         qq[j, k] = sum_i weights_i d_k (dtau_i / dq_j)        and in the same way vv, qv and aq
 
-    What a solver of optimal control needs of a large robot: four matrices instead of four tensors, whose
-    entries are those of `inverse_dynamics_second_derivatives`. Found from the gradient of weights . tau.
+    This is what an optimal-control solver needs for a large robot: four matrices instead of the four tensors
+    of `inverse_dynamics_second_derivatives`. Found from the gradient of weights . tau.
 
     Args:
         model: the robot.
@@ -2576,13 +2576,13 @@ def linearize(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> Linearization:
-    """The linear equations of small deviations from a motion: x = [increments of q; changes of v].
+    """The linearised equations of motion about a motion: x = [increments of q; changes of v].
 
         x' = A x + B u        without `dt`, from the equations of motion
         x+ = A x + B u        with `dt`, exactly for the step of the integrator
 
     u are changes of tau. Where velocities are not rates of coordinates, increments turn with the body:
-    e' = dv - [v, e]. `passive`: with damping and springs of the joints, as in a step. External forces stay
+    e' = dv - [v, e]. `passive`: include damping and springs of the joints, as in a step. External forces are
     constant in the axes of their bodies.
 
     Args:
@@ -2593,7 +2593,7 @@ def linearize(
         dt (...): length of the step, s; continuous time, where that is possible, if left out.
         integrator: "discrete" or "rk4" or "variational".
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        passive: with damping, friction and springs of the joints.
+        passive: with the damping, friction and springs of the joints.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2643,13 +2643,13 @@ def motor_torques(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The torques of the motors that give the generalised forces `tau`, at the rotors' own speeds.
+    """The motor torques, on the rotor side of the gears, that give the generalised forces `tau`.
 
         tau = N^T tau_m        N the ratios of the rotors
 
-    tau / n for a joint with one rotor; where several rotors drive a joint, the solution with the least
-    squares. Joints without a rotor are not served. Rotors of joints that depend on others by a loop act as
-    tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
+    For a joint with one rotor this is tau / n; if several rotors drive a joint, the least-squares solution.
+    Forces of joints without a rotor are not produced. Rotors of joints that depend on others through a loop
+    act as tau = (N G)^T tau_m, which depends on the position: solve for it with `loop_matrix`. Cost O(N).
 
     Args:
         model: the robot.
@@ -2666,7 +2666,7 @@ def motor_torques(
 def rotor_ratios(model: Model) -> _Array:
     """The speed of each rotor relative to the body that carries it, per unit of each velocity, (nr, nu).
 
-        omega_rotor = N u        u the velocities of all joints, v if there are no loops, else G v
+        omega_rotor = N u        u the velocities of all joints: v without loops, else G v
 
     A joint that drives no rotor has a column of zeros.
     """
@@ -2680,13 +2680,13 @@ def loop_matrix(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """How the velocities u of all joints follow from the independent ones, u = G v.
+    """The matrix G that gives the velocities u of all joints from the independent ones, u = G v.
 
-        G = [1; -K_d^-1 K_i]        K u = 0 the rows of what closes the loops
+        G = [1; -K_d^-1 K_i]        K u = 0 the rows of the closures
 
-    Rows in the order of `model.spanning_tree`, the model with its loops cut. Forces of motors on any joints
-    act as G^T: tau = G^T tau_motor. The identity for a model without loops. Cost O(N), and the cube of the
-    dependent velocities of each loop.
+    Rows are in the order of `model.spanning_tree`, the model with its loops cut. Motor forces on any joints
+    act through G^T: tau = G^T tau_motor. G is the identity for a model without loops. Cost O(N), plus the
+    cube of the number of dependent velocities of each loop.
 
     Args:
         model: the robot.
@@ -2712,14 +2712,14 @@ def loop_wrenches(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The wrench [moment; force] on the second body of each closure, through what closes the loop there.
+    """The wrench [moment; force] on the second body of each closure, through that closure.
 
         K_d^T lambda = (S^T F)_d        F what each body needs to move as it does
 
-    In the axes of that body, about its origin, in the order of `model.closure_names`; on the first body acts
-    the opposite. They make the forces of dependent joints zero. Rows that are redundant carry nothing: where
-    a loop is over-determined, forces depend on how stiff its bodies are, and these are one of the
-    possibilities. A relation between coordinates has no wrench. Cost O(N).
+    In the axes of that body, about its origin, in the order of `model.closure_names`; the opposite wrench
+    acts on the first body. They make the forces of dependent joints zero. Redundant rows carry nothing: in an
+    over-determined loop the forces depend on the stiffness of its bodies, and these are one possibility. A
+    relation between coordinates has no wrench. Cost O(N).
 
     Args:
         model: the robot.
@@ -2747,18 +2747,18 @@ def loop_force(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> _Array:
-    """The generalised forces that forces at all joints amount to, those included that loops make dependent.
+    """The generalised forces of forces at all joints, including those that loops make dependent.
 
         tau = G^T efforts
 
-    So a motor may drive any joint of a loop. `efforts` in the order of `model.spanning_tree`; `limits`: each
-    is cut off at the effort limit of its joint. Cost as for `loop_matrix`.
+    So a motor may drive any joint of a loop. `efforts` are in the order of `model.spanning_tree`. With
+    `limits`, each is clipped to the effort limit of its joint. Cost as for `loop_matrix`.
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         efforts (..., nu): forces along the velocity of each joint, N m or N.
-        limits: with stops at the limits of the joints.
+        limits: with stops at the joint limits.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2851,10 +2851,10 @@ def relative_acceleration(
 
         d_s V = d_f V + omega(s, f) x V        on both halves of V = V(b, f)
 
-    A derivative depends on who watches. Seen from the frame f itself, as by default, it is the spatial
-    acceleration; with seen_from=base its second half is the second derivative of the position of f in b. In
-    the axes of the frame, or of a third frame `axes`, which has no part in the derivative. Without gravity.
-    Cost O(d).
+    A derivative depends on the frame of the observer. Seen from the frame f itself, the default, it is the
+    spatial acceleration; with seen_from=base its second half is the second derivative of the position of f in
+    b. It is given in the axes of the frame, or of a third frame `axes`, which does not affect the derivative.
+    Without gravity. Cost O(d).
 
     Args:
         model: the robot.
@@ -2907,25 +2907,25 @@ def step(
         rk4           the classical method of Runge and Kutta for (q, v)' on the group of positions
         variational   the stationary point of the sum of h L(q_m, v_m), q_m = q (+) h/2 v_m,  q+ = q (+) h v_m
 
-    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits:
-    stiff ones are stable at any step. "rk4" (order 4) is the most accurate for smooth motion. "variational"
-    (order 2) keeps momentum to rounding and energy for ever; its equation is solved to rounding, and a step
-    for which that fails is a SimulationError. Both take passive forces and servos explicitly or at the
-    middle, and have no stops.
+    "discrete" (order 1) is implicit in damping, springs, servos, joint friction and stops at joint limits,
+    and stable at any step length however stiff they are. "rk4" (order 4) is the most accurate for smooth
+    motion. "variational" (order 2) conserves momentum to rounding and its energy does not drift; its equation
+    is solved to rounding, and a step for which that fails raises SimulationError. "rk4" takes passive forces
+    and servos explicitly, "variational" at the middle of the step; neither has stops.
 
-    A servo kp (setpoint - q) - kd v is part of the step. `passive`: with damping, friction and springs of the
-    joints. `limits`: with stops at the limits of the joints (discrete only), which take all the energy out of
-    an impact; and drives give no more than the effort limits of their joints, `tau` and servo together.
-    Where there is a ground, or a servo with effort limits, all of these are terms of one convex minimum
-    (`kt.contact_forces`); else stops are those that the velocity at the beginning leads to. `constraints` are
-    kept to rounding: the step is made with `constrained_dynamics`, then the state is put back (`project`).
+    A servo kp (setpoint - q) - kd v is part of the step. `passive`: include damping, friction and springs of
+    the joints. `limits`: include stops at the joint limits (discrete only), which absorb all the energy of an
+    impact; and drives, `tau` plus servo, give no more than the effort limits of their joints. With a ground,
+    or a servo with effort limits, all of these are terms of one convex minimisation (`kt.contact_forces`);
+    otherwise the active stops are those that the velocity at the beginning leads to. `constraints` hold to
+    rounding: the step uses `constrained_dynamics`, and the state is then projected back (`project`).
     Quaternions stay on the unit sphere. Cost: 1, 4 and about 20 forward dynamics.
 
     `ground`: what the points of the model touch (discrete only): a `kt.Ground` or `kt.Heightfield`, False for
-    nothing, or True for the ground of the model, which is the plane z = 0 if it says nothing and has a
-    floating base. With contact the step is the minimum of one convex function (`kt.contact_forces` says
-    more), found by a few Newton steps that cost a forward dynamics each; `newton_limit` is how many there may
-    be (as many as needed if None): what is missing then is missing in this step.
+    nothing, or True for the model's own ground; a model with a floating base and no ground of its own gets
+    the plane z = 0. With contact the step minimises one convex function (see `kt.contact_forces`) by a few
+    Newton steps, each at the cost of a forward dynamics; `newton_limit` is the most there may be (None: as
+    many as needed), and what is then missing from the forces is missing in this step.
 
     Args:
         model: the robot.
@@ -2935,19 +2935,19 @@ def step(
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         dt (...): length of the step, s; continuous time, where that is possible, if left out.
         integrator: "discrete" or "rk4" or "variational".
-        kp (..., nv): gain of servos on positions, N m/rad or N/m; zero if left out.
-        kd (..., nv): gain of servos on velocities, N m s/rad or N s/m; zero if left out.
-        setpoint (..., nq): positions that servos hold, rad or m; the neutral position if left out.
-        passive: with damping, friction and springs of the joints.
-        limits: with stops at the limits of the joints.
-        constraints: what is kept: one or several constraints.
+        kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
+        kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.
+        setpoint (..., nq): positions that the servos hold, rad or m; the neutral position if left out.
+        passive: with the damping, friction and springs of the joints.
+        limits: with stops at the joint limits.
+        constraints: one or several constraints that hold.
         ground: what the model stands on: True for its own ground, False for nothing.
-        contact_stiffness (..., points): of each point that can touch the ground, N/m; the model's own if left out.
-        contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
-        contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
-        creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
-        contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
-        newton_limit: how many Newton steps for contact there may be; None for as many as are needed.
+        contact_stiffness (..., points): stiffness of each contact point, N/m; the model's own if left out.
+        contact_dissipation (..., points): dissipation of each contact point: growth of its force with the approach speed, s/m; the model's own if left out.
+        contact_friction (..., points): Coulomb friction coefficient of each contact point; the model's own if left out.
+        creep (...): speed below which contact points stick, m/s; 1e-4 if left out.
+        contact_accuracy (...): share of all contact forces that may be missing after the last Newton step; 1e-4 if left out.
+        newton_limit: largest number of Newton steps for contact; None for as many as needed.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2987,15 +2987,15 @@ def contact_forces(
 
         f_n = k (depth - h u_n)_+ (1 - d u_n)_+        f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
 
-    u is the velocity of the point at the end of the step, f0 its normal force at the beginning, k, d and mu
-    its stiffness, dissipation and friction (those of the model, or given as contact_stiffness and so on), and
-    v_s = `creep`. The new velocities make one convex function least:
+    u is the velocity of the point at the end of the step and f0 its normal force at the beginning; k, d and
+    mu are its stiffness, dissipation and friction (the model's own, or given as contact_stiffness and so on),
+    and v_s = `creep`. The new velocities minimise one convex function:
 
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
-    with v* the velocities without contact, N' = -f_n, and P for what acts at the joints: damping, springs,
-    servos, dry friction, stops. Arguments as for `kt.step`, which makes this step. Zero where nothing
-    touches.
+    with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
+    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments. Forces are zero where
+    nothing touches.
 
     Args:
         model: the robot.
@@ -3004,18 +3004,18 @@ def contact_forces(
         tau (..., nv): generalised forces, N m or N.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         dt (...): length of the step, s; continuous time, where that is possible, if left out.
-        kp (..., nv): gain of servos on positions, N m/rad or N/m; zero if left out.
-        kd (..., nv): gain of servos on velocities, N m s/rad or N s/m; zero if left out.
-        setpoint (..., nq): positions that servos hold, rad or m; the neutral position if left out.
-        passive: with damping, friction and springs of the joints.
-        limits: with stops at the limits of the joints.
+        kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
+        kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.
+        setpoint (..., nq): positions that the servos hold, rad or m; the neutral position if left out.
+        passive: with the damping, friction and springs of the joints.
+        limits: with stops at the joint limits.
         ground: what the model stands on: True for its own ground, False for nothing.
-        contact_stiffness (..., points): of each point that can touch the ground, N/m; the model's own if left out.
-        contact_dissipation (..., points): of each such point, growth of its force with the speed into the ground, s/m; the model's own if left out.
-        contact_friction (..., points): of each such point, Coulomb's coefficient; the model's own if left out.
-        creep (...): speed below which points that touch hold, m/s; 1e-4 if left out.
-        contact_accuracy (...): share of all contact forces that may be missing; 1e-4 if left out.
-        newton_limit: how many Newton steps for contact there may be; None for as many as are needed.
+        contact_stiffness (..., points): stiffness of each contact point, N/m; the model's own if left out.
+        contact_dissipation (..., points): dissipation of each contact point: growth of its force with the approach speed, s/m; the model's own if left out.
+        contact_friction (..., points): Coulomb friction coefficient of each contact point; the model's own if left out.
+        creep (...): speed below which contact points stick, m/s; 1e-4 if left out.
+        contact_accuracy (...): share of all contact forces that may be missing after the last Newton step; 1e-4 if left out.
+        newton_limit: largest number of Newton steps for contact; None for as many as needed.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -3041,10 +3041,10 @@ def torque_regressor(
 
         tau = Y(q, v, a) pi
 
-    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` asks for further
-    columns, some of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a
-    rate), "damping" and "friction" (one for each velocity): then the product with all parameters (see
-    `regressor_columns`) is the force of the motors. Cost O(N d).
+    with pi = model.parameters.reshape(-1), for a model without rotors and armatures. `extra` adds columns,
+    any of "rotors" (ten for each, of its inertia), "armature" (one for each velocity that is a rate),
+    "damping" and "friction" (one for each velocity): the product with all parameters (see
+    `regressor_columns`) is then the force of the motors. Cost O(N d).
 
     Args:
         model: the robot.
@@ -3071,7 +3071,7 @@ def energy_regressor(
     out: _Array | tuple[_Array, ...] | None = None,
     target: str | None = None,
 ) -> EnergyRegressor:
-    """The rows of the energies of a model as functions of its inertial parameters pi.
+    """The rows that give the energies of a model from its inertial parameters pi.
 
         T = y_T pi        U = y_U pi
 
