@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,19 +63,35 @@ class Events:
         return found
 
     def between(self, times: Array, q: Array, v: Array, Q: Array, V: Array, alive: Array) -> list[Hit]:
-        """The sign changes between a state and its successors, in the order of time."""
+        """The sign changes between a state and its successors, step by step and state by state."""
         all_q = np.concatenate([np.broadcast_to(q, Q.shape[:-2] + q.shape[-1:])[..., None, :], Q], -2)
         all_v = np.concatenate([np.broadcast_to(v, V.shape[:-2] + v.shape[-1:])[..., None, :], V], -2)
         hits = []
         for number in range(len(self.functions)):
-            g = np.asarray(self.value(number, times, all_q, all_v))
+            g = np.broadcast_to(self.value(number, times, all_q, all_v), all_q.shape[:-1])
             direction = float(getattr(self.functions[number], "direction", 0))
             changed = crossing(g[..., :-1], g[..., 1:], direction) & alive[..., None]
             for place in map(tuple, np.argwhere(changed)):
                 *index, row = (int(k) for k in place)
                 start = all_q[(*index, 0)], all_v[(*index, 0)]
                 hits.append(Hit(number, tuple(index), row, float(g[place]), *start))
-        return sorted(hits, key=lambda hit: (hit.row, hit.state))
+        return sorted(hits, key=_step)
+
+    def happened(
+        self, hits: list[Hit], run: Run, memory: dict[str, Array], start: int
+    ) -> Iterator[tuple[int, Event]]:
+        """The events of a piece with their rows: within a step in the order of time, and for each state
+        up to its first terminal one."""
+        ended = set()
+        for (row, state), together in groupby(hits, _step):
+            if state in ended:
+                continue
+            found = [self.located(hit, run, memory, start) for hit in together]
+            for event in sorted(found, key=lambda event: event.time):
+                yield row, event
+                if event.terminal:
+                    ended.add(state)
+                    break
 
     def located(self, hit: Hit, run: Run, memory: dict[str, Array], start: int) -> Event:
         """The event itself: the zero within the step is located by steps of other lengths."""
@@ -95,6 +112,11 @@ class Events:
         fraction = zero(lambda s: self.value(hit.number, t + s * whole, *after(s)), hit.before)
         at = after(fraction)
         return Event(hit.number, hit.state, t + fraction * whole, *at, self.is_terminal(hit.number))
+
+
+def _step(hit: Hit) -> tuple[int, tuple[int, ...]]:
+    """The step and the state of a hit."""
+    return hit.row, hit.state
 
 
 def crossing(before: Any, after: Any, direction: float) -> Any:

@@ -187,12 +187,10 @@ class Simulation:
             raise SimulationError(
                 f"simulate: an event function raised {type(error).__name__}: {error}"
             ) from error
-        for hit in hits:
-            if self.alive[hit.state]:
-                event = events.located(hit, self.engine, self.memory, self.done)
-                self.found.append(event)
-                if event.terminal:
-                    self._stop(hit.state, self.done + hit.row, found, 1)
+        for row, event in events.happened(hits, self.engine, self.memory, self.done):
+            self.found.append(event)
+            if event.terminal:
+                self._stop(event.state, self.done + row, found, 1)
 
     # -- the result
 

@@ -1,0 +1,73 @@
+"""Events of `kt.simulate`: their order, what they end, and functions that are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+CLOSE = (0.1037, 0.1035, 0.1030)  # times within one step, against the order of time
+
+
+def at_time(time, terminal=False):
+    def event(t, q, v):
+        return t - time
+
+    event.terminal = terminal
+    return event
+
+
+# -- several events in one step
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "discrete", "dopri5"])
+@pytest.mark.parametrize("terminal", [(), (1,), (0, 1), (0,), (2,), (0, 1, 2)])
+def test_events_of_one_step_are_in_the_order_of_time(integrator, terminal):
+    events = [at_time(time, k in terminal) for k, time in enumerate(CLOSE)]
+    expected = [2, 1, 0]
+    first = next((place for place, k in enumerate(expected) if k in terminal), 2)
+    model = kt.zoo.pendulum()
+    run = kt.simulate(model, [1.0], [0.0], duration=0.2, dt=1e-2, integrator=integrator, events=events)
+    assert [event.number for event in run.events] == expected[: first + 1]
+    assert [event.time for event in run.events] == pytest.approx([CLOSE[k] for k in expected[: first + 1]])
+    assert run.t[np.isfinite(run.q[:, 0])][-1] == pytest.approx(0.1 if terminal else 0.2)
+
+
+def test_each_state_of_a_batch_ends_at_its_own_first_event():
+    model = kt.zoo.pendulum()
+    q = np.array([[0.1001], [0.1002], [0.5], [0.1003]])
+
+    def crossing(level, terminal):
+        def event(t, q, v):
+            return q[0] - level
+
+        event.terminal = terminal
+        return event
+
+    events = [crossing(0.0985, False), crossing(0.099, True), crossing(0.0995, False), at_time(0.123)]
+    options = {"duration": 0.2, "dt": 5e-2, "integrator": "rk4", "events": events}
+    many = kt.simulate(model, q, 0 * q, **options)
+    for k in range(len(q)):
+        one = kt.simulate(model, q[k], [0.0], **options)
+        mine = [event for event in many.events if event.state == (k,)]
+        assert [event.number for event in mine] == ([3] if k == 2 else [2, 1])
+        for a, b in zip(mine, one.events, strict=True):
+            assert (a.number, a.time) == (b.number, b.time)
+            assert np.array_equal(a.q, b.q)
+        last = np.isfinite(one.q).sum()
+        assert np.array_equal(many.q[k, :last], one.q[:last])
+        assert np.isnan(many.q[k, last:]).all()
+    assert [e.time for e in many.events] == sorted(e.time for e in many.events)
+
+
+def test_events_of_time_alone_in_a_batch():
+    @kt.function("t -> g")
+    def noon(model, t):
+        return t - 0.1234
+
+    model = kt.zoo.pendulum()
+    q = np.array([[0.1], [0.2]])
+    run = kt.simulate(model, q, 0 * q, duration=0.2, dt=1e-2, events=noon)
+    assert [event.state for event in run.events] == [(0,), (1,)]
+    assert [event.time for event in run.events] == pytest.approx([0.1234, 0.1234])
