@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,87 @@ def test_events_of_time_alone_in_a_batch():
     run = kt.simulate(model, q, 0 * q, duration=0.2, dt=1e-2, events=noon)
     assert [event.state for event in run.events] == [(0,), (1,)]
     assert [event.time for event in run.events] == pytest.approx([0.1234, 0.1234])
+
+
+# -- where a run ends
+
+
+def down(t, q, v):
+    return q[0]
+
+
+down.terminal = True
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+@pytest.mark.parametrize("duration", [1.0, 1.2, 10.0, 11.0])
+@pytest.mark.parametrize("record", [1, 10])
+def test_a_run_that_ends_early_is_as_long_as_its_motion(integrator, duration, record):
+    model = kt.zoo.pendulum()
+    options = {"dt": 1e-2, "integrator": integrator, "events": down, "record": record}
+    run = kt.simulate(model, [0.0], [3.0], duration=duration, **options)
+    if duration == 1.0:
+        assert not run.events
+        assert run.t[-1] == pytest.approx(duration)
+    else:
+        (event,) = run.events
+        assert run.t[-1] <= event.time < run.t[-1] + 1e-2 * record
+    assert np.isfinite(run.q).all()
+    assert np.isfinite(run.v).all()
+    assert run.tau.shape == run.v.shape == (len(run.t), 1)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+@pytest.mark.parametrize("duration", [2.0, 10.0])
+def test_a_batch_that_ends_early_is_as_long_as_its_longest_motion(integrator, duration):
+    model = kt.zoo.pendulum()
+    v = np.array([[3.0], [5.0], [1.0]])
+    options = {"duration": duration, "dt": 1e-2, "integrator": integrator, "events": down}
+    many = kt.simulate(model, 0 * v, v, **options, control=lambda t, q, v: 0 * v)
+    assert len(many.events) == 3
+    assert np.isfinite(many.q[:, -1]).any()
+    assert many.t[-1] <= many.events[-1].time < many.t[-1] + 1e-2
+    assert many.tau.shape == many.v.shape == (3, len(many.t), 1)
+
+
+@pytest.mark.parametrize("duration", [0.01, 0.1, 3.0])
+def test_a_run_that_fails_ends_at_its_last_good_state(duration):
+    model = kt.zoo.arm7()
+    q, v = np.zeros(7), np.full(7, 1e6)
+    run = kt.simulate(model, q, v, duration=duration, dt=1e-3, integrator="rk4", limits=False)
+    (failure,) = run.failed
+    assert run.t[-1] == failure.time
+    assert np.array_equal(run.q[-1], failure.q)
+    assert np.isfinite(run.q).all()
+
+
+def test_a_model_without_joints_can_end_too():
+    builder = kt.ModelBuilder("block")
+    builder.add_body("block", "world", kt.Fixed())
+    run = kt.simulate(builder.build(), [], [], duration=0.5, dt=1e-2, events=at_time(0.1234, True))
+    assert run.t[-1] == pytest.approx(0.12)
+    assert run.q.shape == (13, 0)
+
+
+@pytest.mark.parametrize("integrator", ["discrete", "dopri5"])
+def test_a_batch_without_states_has_all_records(integrator):
+    model = kt.zoo.double_pendulum()
+    none = np.zeros((0, 2))
+    run = kt.simulate(
+        model, none, none, duration=0.2, dt=1e-2, integrator=integrator, events=down, record=2,
+        control=lambda t, q, v: q.max() * v,
+    )  # fmt: skip
+    assert run.t[-1] == pytest.approx(0.2)
+    assert run.q.shape == run.v.shape == run.tau.shape == (0, 11, 2)
+
+
+def test_what_controls_remember_in_a_batch_without_states():
+    @kt.function("q, sum(nv) -> tau, sum(nv)")
+    def integral(model, q, sum):
+        return -sum, sum + q
+
+    model = kt.zoo.double_pendulum()
+    none = np.zeros((0, 2))
+    control = functools.partial(integral, sum=np.zeros(2))
+    run = kt.simulate(model, none, none, duration=0.2, dt=1e-2, control=control)
+    assert run.tau.shape == run.extra["sum"].shape == (0, 21, 2)

@@ -48,7 +48,8 @@ class Trajectory(Touching):
 
     Units and frames are those of the model's functions. Quantities that follow from the states (energy,
     momentum, joint wrenches, ...) are computed on demand. A state of the batch that failed, or was ended by
-    an event, is NaN from there on; `failed` and `events` say when, and hold its last state.
+    an event, is NaN from there on; `failed` and `events` say when, and hold its last state. If all states
+    ended early, the records end with the last of them.
 
     Attributes:
         model: the robot.
