@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.errors import ArgumentError, SimulationError
 
 CLOSE = (0.1037, 0.1035, 0.1030)  # times within one step, against the order of time
 
@@ -157,3 +158,97 @@ def test_what_controls_remember_in_a_batch_without_states():
     control = functools.partial(integral, sum=np.zeros(2))
     run = kt.simulate(model, none, none, duration=0.2, dt=1e-2, control=control)
     assert run.tau.shape == run.extra["sum"].shape == (0, 21, 2)
+
+
+# -- functions that are no events
+
+
+@kt.function("q, v -> g(1)")
+def row(model, q, v):
+    return q[:1]
+
+
+@kt.function("q, v -> g(2)")
+def pair(model, q, v):
+    return q
+
+
+@kt.function("q, v -> g, h")
+def two(model, q, v):
+    return q[0], v[0]
+
+
+@kt.function("q, goal(nq) -> g")
+def near(model, q, goal):
+    return q[0] - goal[0]
+
+
+@kt.function("q, goal?(nq) -> g")
+def optional(model, q, goal=None):
+    return q[0] - (0.2 if goal is None else goal[0])
+
+
+@pytest.mark.parametrize(
+    "event, message",
+    [
+        (row, r"events\[1\] is the function row, which gives g\(1\): an event gives one number"),
+        (pair, r"events\[1\] is the function pair, which gives g\(2\): an event gives one number"),
+        (two, r"events\[1\] is the function two, which gives g, h: an event gives one number"),
+        (near, r"events\[1\] is the function near, which takes goal: an event takes t, q and v"),
+        (3.0, r"an event must be a function g\(t, q, v\), not 3\.0"),
+    ],
+)
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_functions_of_a_model_that_are_no_events(event, message, integrator):
+    model = kt.zoo.double_pendulum()
+    with pytest.raises(ArgumentError, match=message):
+        kt.simulate(
+            model, [0.5, 0], [0, 0], duration=0.1, dt=1e-2, integrator=integrator, events=[down, event]
+        )
+
+
+@pytest.mark.parametrize("events", [3, None])
+def test_one_event_that_is_no_function(events):
+    with pytest.raises(ArgumentError, match=f"an event must be a function g.*, not {events}"):
+        kt.simulate(kt.zoo.pendulum(), [0.5], [0.0], duration=0.1, dt=1e-2, events=events)
+
+
+def test_optional_inputs_are_left_out():
+    model = kt.zoo.pendulum()
+    (event,) = kt.simulate(model, [0.5], [0.0], duration=0.5, dt=1e-2, events=optional).events
+    assert event.q[0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("value", [None, np.zeros(2), np.zeros(0), "down", [[1.0], [2.0, 3.0]], {}])
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_values_that_are_not_one_number(value, integrator, batch):
+    def wrong(t, q, v):
+        return t - 1.0 if t < 0.05 else value
+
+    model = kt.zoo.pendulum()
+    state = np.full((*batch, 1), 0.5)
+    with pytest.raises(SimulationError, match=r"events\[1\] \(wrong\) gave .*, not one number") as caught:
+        kt.simulate(model, state, state, duration=0.1, dt=1e-2, integrator=integrator, events=[down, wrong])
+    assert caught.value.trajectory.model is model
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_an_event_that_raises_within_a_step(integrator):
+    def broken(t, q, v):
+        if 0.051 < t < 0.059:
+            raise KeyError("no")
+        return t - 0.055
+
+    with pytest.raises(SimulationError, match=r"event function raised KeyError: 'no' .*events\[0\], broken"):
+        kt.simulate(
+            kt.zoo.pendulum(), [0.5], [0], duration=0.1, dt=1e-2, integrator=integrator, events=broken
+        )
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_an_array_with_one_number_is_one_number(integrator):
+    options = {"duration": 0.5, "dt": 1e-2, "integrator": integrator}
+    model = kt.zoo.pendulum()
+    (event,) = kt.simulate(model, [0.5], [0.0], **options, events=lambda t, q, v: q - 0.2).events
+    assert event.q[0] == pytest.approx(0.2)

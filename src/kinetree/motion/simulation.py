@@ -190,14 +190,8 @@ class Simulation:
     def _look(self, events: Events, q: Array, v: Array, found: dict[str, Array], count: int) -> None:
         """Find the zeros of event functions in a piece; terminal ones stop their states."""
         times = self.t0 + self.dt * np.arange(self.done, self.done + count + 1)
-        try:
-            hits = events.between(
-                times, q, v, found["q"][..., :count, :], found["v"][..., :count, :], self.alive
-            )
-        except Exception as error:
-            raise SimulationError(
-                f"simulate: an event function raised {type(error).__name__}: {error}"
-            ) from error
+        states = found["q"][..., :count, :], found["v"][..., :count, :]
+        hits = events.between(times, q, v, *states, self.alive)
         for row, event in events.happened(hits, self.engine, self.memory, self.done):
             self.found.append(event)
             if event.terminal:
