@@ -81,6 +81,29 @@ def test_between_records(runs):
         runs.at(0.3)
 
 
+@pytest.mark.parametrize("model", [floating_tree(), kt.zoo.four_bar()], ids=lambda model: model.name)
+def test_records_beside_the_end_of_a_state(model):
+    run = kt.simulate(model, *state(model, 1, (3,)), duration=0.05, dt=1e-2, integrator="rk4", limits=False)
+    for array in (run.q, run.v):
+        array[0, 3:] = array[2, 1:] = np.nan
+    for k, t in enumerate(run.t):
+        for found in (run.at(t), [x[:, 0] for x in run.at([t])]):
+            assert np.array_equal(found[0], run.q[:, k], equal_nan=True)
+            assert np.array_equal(found[1], run.v[:, k], equal_nan=True)
+    q, v = run.at(run.t)
+    assert np.array_equal(q, run.q, equal_nan=True)
+    assert np.array_equal(v, run.v, equal_nan=True)
+    between = run.at(0.021)[0]
+    assert np.isnan(between[[0, 2]]).any(-1).all()
+    assert np.isfinite(between[1]).all()
+
+
+@pytest.mark.parametrize("time", ["a", None, [["a"]], 1j, np.nan, [[0.1]]])
+def test_times_that_are_none(runs, time):
+    with pytest.raises(ArgumentError, match=r"times must be numbers from 0 to 0\.2 s"):
+        runs.at(time)
+
+
 def test_energy_audit():
     """SIM-4: the energy changes by the work of all forces; the error falls with the step."""
     model = floating_tree().replace(damping={"leg": 0.2}, stiffness={"rod": 3.0})
