@@ -159,6 +159,36 @@ def test_files(runs, tmp_path, suffix):
     assert os.listdir(tmp_path) == [f"run.{suffix}"]
 
 
+def test_settings_are_plain(tmp_path):
+    robot = kt.zoo.solid(kt.Sphere(0.1))
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    plain = {"record": 2, "passive": True, "limits": False, "t0": 1.5, "ground": True, "newton_limit": 4}
+    numpy = {
+        "record": np.int64(2), "passive": np.bool_(True), "limits": np.bool_(False), "t0": np.float32(1.5),
+        "ground": np.bool_(True), "newton_limit": np.int32(4), "reset_momentum": np.bool_(False),
+    }  # fmt: skip
+    expected = kt.simulate(robot, q, v, duration=0.02, dt=1e-3, **plain)
+    assert expected.ground
+    run = kt.simulate(robot, q, v, duration=np.float32(0.02), dt=np.float64(1e-3), **numpy)
+    same(run, expected)
+    assert all(type(x) is type(expected.settings[name]) for name, x in run.settings.items())
+    for suffix in ("npz", "csv"):
+        same(kt.Trajectory.load(run.save(tmp_path / f"run.{suffix}")), expected)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_events_of_float32_runs_are_saved(tmp_path, integrator):
+    @kt.function("q -> g")
+    def down(model, q):
+        return q[0]
+
+    q = np.ones(1, np.float32)
+    options = {"duration": 1.0, "dt": np.float32(0.03125), "t0": np.float32(0.5), "integrator": integrator}
+    run = kt.simulate(kt.zoo.pendulum(), q, 0 * q, **options, events=[down, lambda t, q, v: q[0]])
+    assert len(run.events) == 2
+    same(kt.Trajectory.load(run.save(tmp_path / "run.npz")), run)
+
+
 def test_tables(runs):
     pandas = pytest.importorskip("pandas")
     table = runs.to_pandas()

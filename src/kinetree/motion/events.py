@@ -135,7 +135,7 @@ class Events:
 
         fraction = zero(lambda s: self.value(hit.number, t + s * whole, *after(s)), hit.before)
         at = after(fraction)
-        return Event(hit.number, hit.state, t + fraction * whole, *at, self.is_terminal(hit.number))
+        return Event(hit.number, hit.state, float(t + fraction * whole), *at, self.is_terminal(hit.number))
 
 
 def _check(said: str, function: Function) -> None:
