@@ -11,7 +11,7 @@ import pytest
 from tests.motion.robots import floating_tree, state
 
 import kinetree as kt
-from kinetree.errors import ArgumentError, SimulationError
+from kinetree.errors import ArgumentError, FileError, SimulationError
 
 
 @kt.function("t, q, v, level(2) -> tau, level(2)")
@@ -247,6 +247,8 @@ def test_files_that_are_not_trajectories(runs, tmp_path):
         "no.csv": b"# {}\nt\n1\n",
         "wrong.csv": b'# {"format": "kinetree trajectory 1"}\nt\n1\n',
     }
+    for k in range(200, 1200, 100):
+        cases[f"spoilt{k}.npz"] = good[:k] + bytes(40) + good[k + 40 :]
     for name, content in cases.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(SimulationError, match="is not a trajectory of kinetree"):
@@ -254,6 +256,39 @@ def test_files_that_are_not_trajectories(runs, tmp_path):
     np.savez(tmp_path / "object.npz", facts=np.array([{}], dtype=object))
     with pytest.raises(SimulationError, match="is not a trajectory"):
         kt.Trajectory.load(tmp_path / "object.npz")
+
+
+@pytest.mark.parametrize("name", ["run.npz", "run.csv"])
+def test_files_that_cannot_be_read(tmp_path, name):
+    with pytest.raises(FileError, match=rf"load: .*{name}' cannot be read: No such file.*Check the path"):
+        kt.Trajectory.load(tmp_path / name)
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match=rf"load: .*{name}' cannot be read: Is a directory"):
+        kt.Trajectory.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_tables_without_rows(runs, tmp_path, lines):
+    path = runs.save(tmp_path / "run.csv")
+    path.write_text("".join(path.read_text().splitlines(True)[:lines]))
+    with pytest.raises(SimulationError, match="is not a trajectory of kinetree: it "):
+        kt.Trajectory.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_files_keep_the_type_of_numbers(tmp_path, suffix, kind):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    model = kt.zoo.pendulum()
+    q = np.ones((2, 1), kind)
+    down = np.array([0.0, 0.0, -9.0], kind)
+    run = kt.simulate(model, q, 0 * q, duration=0.1, dt=1e-2, control=np.ones(1, kind), gravity=down)
+    again = kt.Trajectory.load(run.save(tmp_path / f"run.{suffix}"))
+    same(again, run)
+    assert again.q.dtype == again.v.dtype == kind
+    for name in ("t", "tau", "gravity"):
+        assert getattr(again, name).dtype == getattr(run, name).dtype
 
 
 def test_repr(runs):
