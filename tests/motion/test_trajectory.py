@@ -11,7 +11,7 @@ import pytest
 from tests.motion.robots import floating_tree, state
 
 import kinetree as kt
-from kinetree.errors import ArgumentError, SimulationError
+from kinetree.errors import ArgumentError, FileError, SimulationError
 
 
 @kt.function("t, q, v, level(2) -> tau, level(2)")
@@ -81,6 +81,29 @@ def test_between_records(runs):
         runs.at(0.3)
 
 
+@pytest.mark.parametrize("model", [floating_tree(), kt.zoo.four_bar()], ids=lambda model: model.name)
+def test_records_beside_the_end_of_a_state(model):
+    run = kt.simulate(model, *state(model, 1, (3,)), duration=0.05, dt=1e-2, integrator="rk4", limits=False)
+    for array in (run.q, run.v):
+        array[0, 3:] = array[2, 1:] = np.nan
+    for k, t in enumerate(run.t):
+        for found in (run.at(t), [x[:, 0] for x in run.at([t])]):
+            assert np.array_equal(found[0], run.q[:, k], equal_nan=True)
+            assert np.array_equal(found[1], run.v[:, k], equal_nan=True)
+    q, v = run.at(run.t)
+    assert np.array_equal(q, run.q, equal_nan=True)
+    assert np.array_equal(v, run.v, equal_nan=True)
+    between = run.at(0.021)[0]
+    assert np.isnan(between[[0, 2]]).any(-1).all()
+    assert np.isfinite(between[1]).all()
+
+
+@pytest.mark.parametrize("time", ["a", None, [["a"]], 1j, np.nan, [[0.1]]])
+def test_times_that_are_none(runs, time):
+    with pytest.raises(ArgumentError, match=r"times must be numbers from 0 to 0\.2 s"):
+        runs.at(time)
+
+
 def test_energy_audit():
     """SIM-4: the energy changes by the work of all forces; the error falls with the step."""
     model = floating_tree().replace(damping={"leg": 0.2}, stiffness={"rod": 3.0})
@@ -134,6 +157,36 @@ def test_files(runs, tmp_path, suffix):
         path = run.save(tmp_path / f"run.{suffix}")
         same(kt.Trajectory.load(path), run)
     assert os.listdir(tmp_path) == [f"run.{suffix}"]
+
+
+def test_settings_are_plain(tmp_path):
+    robot = kt.zoo.solid(kt.Sphere(0.1))
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    plain = {"record": 2, "passive": True, "limits": False, "t0": 1.5, "ground": True, "newton_limit": 4}
+    numpy = {
+        "record": np.int64(2), "passive": np.bool_(True), "limits": np.bool_(False), "t0": np.float32(1.5),
+        "ground": np.bool_(True), "newton_limit": np.int32(4), "reset_momentum": np.bool_(False),
+    }  # fmt: skip
+    expected = kt.simulate(robot, q, v, duration=0.02, dt=1e-3, **plain)
+    assert expected.ground
+    run = kt.simulate(robot, q, v, duration=np.float32(0.02), dt=np.float64(1e-3), **numpy)
+    same(run, expected)
+    assert all(type(x) is type(expected.settings[name]) for name, x in run.settings.items())
+    for suffix in ("npz", "csv"):
+        same(kt.Trajectory.load(run.save(tmp_path / f"run.{suffix}")), expected)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_events_of_float32_runs_are_saved(tmp_path, integrator):
+    @kt.function("q -> g")
+    def down(model, q):
+        return q[0]
+
+    q = np.ones(1, np.float32)
+    options = {"duration": 1.0, "dt": np.float32(0.03125), "t0": np.float32(0.5), "integrator": integrator}
+    run = kt.simulate(kt.zoo.pendulum(), q, 0 * q, **options, events=[down, lambda t, q, v: q[0]])
+    assert len(run.events) == 2
+    same(kt.Trajectory.load(run.save(tmp_path / "run.npz")), run)
 
 
 def test_tables(runs):
@@ -194,6 +247,8 @@ def test_files_that_are_not_trajectories(runs, tmp_path):
         "no.csv": b"# {}\nt\n1\n",
         "wrong.csv": b'# {"format": "kinetree trajectory 1"}\nt\n1\n',
     }
+    for k in range(200, 1200, 100):
+        cases[f"spoilt{k}.npz"] = good[:k] + bytes(40) + good[k + 40 :]
     for name, content in cases.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(SimulationError, match="is not a trajectory of kinetree"):
@@ -201,6 +256,39 @@ def test_files_that_are_not_trajectories(runs, tmp_path):
     np.savez(tmp_path / "object.npz", facts=np.array([{}], dtype=object))
     with pytest.raises(SimulationError, match="is not a trajectory"):
         kt.Trajectory.load(tmp_path / "object.npz")
+
+
+@pytest.mark.parametrize("name", ["run.npz", "run.csv"])
+def test_files_that_cannot_be_read(tmp_path, name):
+    with pytest.raises(FileError, match=rf"load: .*{name}' cannot be read: No such file.*Check the path"):
+        kt.Trajectory.load(tmp_path / name)
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match=rf"load: .*{name}' cannot be read: Is a directory"):
+        kt.Trajectory.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_tables_without_rows(runs, tmp_path, lines):
+    path = runs.save(tmp_path / "run.csv")
+    path.write_text("".join(path.read_text().splitlines(True)[:lines]))
+    with pytest.raises(SimulationError, match="is not a trajectory of kinetree: it "):
+        kt.Trajectory.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_files_keep_the_type_of_numbers(tmp_path, suffix, kind):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    model = kt.zoo.pendulum()
+    q = np.ones((2, 1), kind)
+    down = np.array([0.0, 0.0, -9.0], kind)
+    run = kt.simulate(model, q, 0 * q, duration=0.1, dt=1e-2, control=np.ones(1, kind), gravity=down)
+    again = kt.Trajectory.load(run.save(tmp_path / f"run.{suffix}"))
+    same(again, run)
+    assert again.q.dtype == again.v.dtype == kind
+    for name in ("t", "tau", "gravity"):
+        assert getattr(again, name).dtype == getattr(run, name).dtype
 
 
 def test_repr(runs):

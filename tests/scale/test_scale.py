@@ -163,6 +163,23 @@ def test_simulations_and_what_varies_in_a_body(arm):
     assert np.allclose(found.rows["q"][3], run.q[-1], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("failing", [[0, 1, 2], [1]])
+def test_runs_that_fail_are_nan_whatever_their_chunk(arm, failing):
+    v0 = np.zeros((3, 2))
+    v0[failing] = 1e100
+    options = {"q0": np.full(2, 0.5), "duration": 0.2, "dt": 1e-3, "integrator": "rk4"}
+    found = kt.scale.map(kt.simulate, arm, {"v0": v0}, **options).collect()
+    assert sorted(found.reasons) == failing
+    assert np.array_equal(np.isnan(found.rows["v"]).all(-1), v0[:, 0] > 0)
+    taken = kt.scale.map(
+        kt.simulate, arm, {"v0": v0}, **options, control=lambda t, q, v: 0 * v, record=50,
+        take=lambda run: {"q": run.q, "tau": run.tau, "t": np.tile(run.t, (len(run), 1))},
+    ).collect()  # fmt: skip
+    assert taken.rows["q"].shape == taken.rows["tau"].shape == (3, 5, 2)
+    assert np.array_equal(np.isnan(taken.rows["q"][:, -1]).all(-1), v0[:, 0] > 0)
+    assert np.allclose(taken.rows["t"], [0.0, 0.05, 0.1, 0.15, 0.2])
+
+
 def test_friction_and_damping_vary_in_simulations(arm):
     joint = arm.joint_names[0]
     over = {"q0": np.full((4, 2), 0.5), f"damping/{joint}": np.array([[0.0], [0.5], [1.0], [2.0]])}

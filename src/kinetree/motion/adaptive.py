@@ -116,7 +116,7 @@ def _one(
                 joint = fastest(system.model, v)
                 reason = f"it diverges or misses the tolerance {tolerance:g}: joint {joint!r} moves fastest"
                 work.failed.append(Failure(index, t, joint, reason, np.array(q), np.array(v)))
-                work.alive[index] = False
+                work.ended(index, (row - 1) * work.record)
                 return row - 1
             ended = _events(work, events, taken, before, index)
             limit = ended if ended is not None else taken.t + taken.h
@@ -125,7 +125,7 @@ def _one(
                 work.q[(*index, row)], work.v[(*index, row)] = taken.state(s)
                 row += 1
             if ended is not None:
-                work.alive[index] = False
+                work.ended(index, (row - 1) * work.record)
                 return row - 1
             (q, v), t, h = last, taken.t + taken.h, taken.h
         t = stop

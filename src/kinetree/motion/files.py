@@ -10,13 +10,14 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinetree.constraints import Constraint
-from kinetree.errors import ArgumentError, KinetreeError, SimulationError
+from kinetree.errors import ArgumentError, FileError, KinetreeError, SimulationError
 from kinetree.model import Model
 from kinetree.model.serialize import ground_entry, ground_of
 from kinetree.motion.trajectory import Event, Failure, Trajectory
@@ -64,7 +65,11 @@ def load(path: str | Path) -> Trajectory:
         raise ArgumentError(f"load: cannot read {path.name!r}: trajectories are .npz, .csv or .parquet files")
     try:
         return read(path)
-    except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
+    except OSError as error:
+        raise FileError(
+            f"load: {str(path)!r} cannot be read: {error.strerror or error}. Check the path."
+        ) from error
+    except (ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         if isinstance(error, KinetreeError):
             raise
         raise SimulationError(f"load: {str(path)!r} is not a trajectory of kinetree: {error}") from error
@@ -199,6 +204,8 @@ def _from_columns(text: str, table: dict[str, np.ndarray]) -> Trajectory:
     batch = tuple(facts["batch"])
     names = coordinate_names(model)
     rows = len(table["t"])
+    if not rows:
+        raise ValueError("it has no rows")
     records = rows // max(1, int(np.prod(batch)))
     shape = (*batch, records)
 
@@ -221,7 +228,8 @@ def _from_columns(text: str, table: dict[str, np.ndarray]) -> Trajectory:
     for name in ("parameters", "gravity"):
         if facts.get(name) is not None:
             arrays[name] = np.array(facts[name])
-    return _from_facts(text, arrays)
+    types = facts.get("types", {})  # absent in older files
+    return _from_facts(text, {name: x.astype(types.get(name, x.dtype)) for name, x in arrays.items()})
 
 
 def _table_facts(run: Trajectory) -> str:
@@ -229,6 +237,7 @@ def _table_facts(run: Trajectory) -> str:
     for name in ("parameters", "gravity"):
         array = getattr(run, name)
         facts[name] = None if array is None else array.tolist()
+    facts["types"] = {name: str(array.dtype) for name, array in _arrays(run).items()}
     return json.dumps(facts)
 
 
@@ -250,7 +259,9 @@ def _from_csv(path: Path) -> Trajectory:
         if not first.startswith(MARK):
             raise ValueError("it does not begin with a line that describes it")
         rows = csv.reader(file)
-        names = next(rows)
+        names = next(rows, None)
+        if names is None:
+            raise ValueError("it has no table after its first line")
         data = np.array([[float(x) for x in row] for row in rows]).reshape(-1, len(names))
     return _from_columns(first[len(MARK) :], dict(zip(names, data.T, strict=True)))
 

@@ -129,6 +129,9 @@ def simulate(
         raise ArgumentError(
             f"simulate: the first argument must be a kinetree Model, got a {type(model).__name__}"
         )
+    record, passive, limits, t0, ground, newton_limit, reset_momentum = map(
+        _plain, (record, passive, limits, t0, ground, newton_limit, reset_momentum)
+    )
     known = (*INTEGRATORS, *adaptive.METHODS)
     if integrator not in known:
         raise ArgumentError(f"simulate: unknown integrator {integrator!r}; choose from {', '.join(known)}")
@@ -197,6 +200,11 @@ def simulate(
         _warn_of_limits(run)
     _warn_of_efforts(run)
     return run
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as a Python number; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _on_device(

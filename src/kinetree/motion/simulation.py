@@ -50,6 +50,7 @@ class Simulation:
             n: x for n, x in acting.constant.items() if n in rollout(tuple(acting.functions), 1, 1).memory
         }
         self.alive = np.ones(batch, bool)
+        self.last = 0  # the last step of all states that have stopped
         self.failed: list[Failure] = []
         self.found: list[Any] = []
         self.done = 0
@@ -63,8 +64,8 @@ class Simulation:
         states = prod(self.batch)
         piece = 1 if self.acting.callbacks else self.engine.piece(self.steps // record, record, states)
         q, v = self.q[..., 0, :], self.v[..., 0, :]
-        while self.done < self.steps and self.alive.any():
-            if self.acting.callbacks:
+        while self.done < self.steps and not self.over:
+            if self.acting.callbacks and states:
                 self._ask(q, v)
             found = self._piece(q, v, piece, record)
             count = min(piece, (self.steps - self.done) // record)
@@ -76,6 +77,11 @@ class Simulation:
             self._keep(found, count, record)
             self.done += count * record
             bar.tell(self.done)
+
+    @property
+    def over(self) -> bool:
+        """Whether all states have stopped."""
+        return self.alive.size > 0 and not self.alive.any()
 
     def _piece(self, q: Array, v: Array, piece: int, record: int) -> dict[str, Array]:
         """The next records, written in place where possible."""
@@ -169,38 +175,32 @@ class Simulation:
 
     def _stop(self, index: tuple[int, ...], last: int, found: dict[str, Array], record: int) -> None:
         """Stop one state at step `last`."""
-        self.alive[index] = False
+        self.ended(index, last)
         row = (last - self.done) // record
         for name in ("q", "v"):
             found[name][index][row:] = np.nan
         if self.saturated is not None:
             found[SATURATED][index][row:] = 0
 
+    def ended(self, index: tuple[int, ...], last: int) -> None:
+        """Remember that one state stopped at step `last`."""
+        self.alive[index] = False
+        self.last = max(self.last, last)
+
     def _look(self, events: Events, q: Array, v: Array, found: dict[str, Array], count: int) -> None:
         """Find the zeros of event functions in a piece; terminal ones stop their states."""
         times = self.t0 + self.dt * np.arange(self.done, self.done + count + 1)
-        try:
-            hits = events.between(
-                times, q, v, found["q"][..., :count, :], found["v"][..., :count, :], self.alive
-            )
-        except Exception as error:
-            raise SimulationError(
-                f"simulate: an event function raised {type(error).__name__}: {error}"
-            ) from error
-        for hit in hits:
-            if self.alive[hit.state]:
-                event = events.located(hit, self.engine, self.memory, self.done)
-                self.found.append(event)
-                if event.terminal:
-                    self._stop(hit.state, self.done + hit.row, found, 1)
+        states = found["q"][..., :count, :], found["v"][..., :count, :]
+        hits = events.between(times, q, v, *states, self.alive)
+        for row, event in events.happened(hits, self.engine, self.memory, self.done):
+            self.found.append(event)
+            if event.terminal:
+                self._stop(event.state, self.done + row, found, 1)
 
     # -- the result
 
     def trajectory(self) -> Trajectory:
-        count = self.done // self.record + 1
-        if not self.alive.any() and self.done < self.steps and not self.batch:
-            finite = np.isfinite(self.q[:count]).all(-1)
-            count = int(finite.sum())
+        count = (self.last if self.over else self.done) // self.record + 1
         t = self.t0 + self.dt * (self.record * np.arange(count))
         rows = {name: x[:count] for name, x in self.shown.items()}
         for acted in rows.values():

@@ -48,7 +48,8 @@ class Trajectory(Touching):
 
     Units and frames are those of the model's functions. Quantities that follow from the states (energy,
     momentum, joint wrenches, ...) are computed on demand. A state of the batch that failed, or was ended by
-    an event, is NaN from there on; `failed` and `events` say when, and hold its last state.
+    an event, is NaN from there on; `failed` and `events` say when, and hold its last state. If all states
+    ended early, the records end with the last of them.
 
     Attributes:
         model: the robot.
@@ -162,7 +163,10 @@ class Trajectory(Touching):
         Positions follow the cubic on the group through the positions and velocities of both records;
         velocities are interpolated linearly.
         """
-        times = np.atleast_1d(np.asarray(t, float))
+        try:
+            times = np.atleast_1d(np.asarray(t, float))
+        except (TypeError, ValueError):
+            times = np.array([np.nan])
         if times.ndim > 1 or not np.all((times >= self.t[0]) & (times <= self.t[-1])):
             raise ArgumentError(
                 f"at: times must be numbers from {self.t[0]:g} to {self.t[-1]:g} s, where the run is; got {t}"
@@ -176,6 +180,10 @@ class Trajectory(Touching):
         ending = np.moveaxis(group.rates(self.model, np.moveaxis(d, -1, 0), np.moveaxis(v1, -1, 0), 3), 0, -1)
         u = (3 - 2 * s) * s**2 * d + s * (1 - s) * h * ((1 - s) * v0 - s * ending)
         q, v = self.model.integrate(q0, u), v0 + s * (v1 - v0)
+        q, v = (  # at a record it is that record, even if the other one is NaN
+            np.where(s == 0, before, np.where(s == 1, after, x))
+            for x, before, after in ((q, q0, q1), (v, v0, v1))
+        )
         return (q, v) if np.ndim(t) else (q[..., 0, :], v[..., 0, :])
 
     # -- what follows from the states

@@ -177,7 +177,7 @@ class Work:
         q0, v0 = arguments.pop("q0"), arguments.pop("v0")
         if self.take is None:
             arguments.setdefault("record", max(1, round(arguments["duration"] / arguments["dt"])))
-        run: Trajectory = simulate(model, q0, v0, progress=False, **arguments)
+        run = _whole(simulate(model, q0, v0, progress=False, **arguments), arguments["duration"])
         for failure in run.failed:
             reasons[start + int(failure.state[0])] = f"{failure.reason} at t = {failure.time:g} s"
         if self.take is not None:
@@ -215,6 +215,34 @@ def resistance(model: Model, q: Array, v: Array, friction: Array, damping: Array
     u = span.velocities(v)
     slide = np.array([ops.tanh(x / SMOOTHING) for x in u], u.dtype)
     return span.force(-damping * u - friction * slide)
+
+
+def _whole(run: Trajectory, duration: float) -> Trajectory:
+    """The run with all records of its duration: NaN after the end of all its states, as in all chunks."""
+    t0, dt, record = (run.settings[name] for name in ("t0", "dt", "record"))
+    missing = round(duration / dt) // record + 1 - len(run.t)
+    if not missing or run.interrupted:
+        return run
+    axis = len(run.batch)
+
+    def longer(array: Array) -> Array:
+        shape = (*array.shape[:axis], missing, *array.shape[axis + 1 :])
+        return np.concatenate([array, np.full(shape, np.nan, array.dtype)], axis)
+
+    return Trajectory(
+        run.model,
+        t0 + dt * (record * np.arange(len(run.t) + missing)),
+        longer(run.q),
+        longer(run.v),
+        longer(run.tau),
+        f_ext=None if run.f_ext is None else longer(run.f_ext),
+        extra={name: longer(x) for name, x in run.extra.items()},
+        failed=run.failed,
+        events=run.events,
+        settings=run.settings,
+        parameters=run.parameters,
+        gravity=run.gravity,
+    )
 
 
 def _changed(parameters: Array, what: str, values: Array) -> Array:
