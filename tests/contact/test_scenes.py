@@ -268,6 +268,21 @@ def test_without_ground_it_falls():
     assert not kt.contact_forces(model, q, v, v, dt=1e-2, ground=False).any()
 
 
+def test_contact_forces_take_the_step_by_position_or_name():
+    model = box()
+    q, v = at_rest(model, 0.099)
+    push = np.zeros((model.nbodies, 6))
+    push[0, 5] = -5.0
+    tau = np.zeros(6)
+    by_name = kt.contact_forces(model, q, v, tau, dt=2e-3, f_ext=push)
+    assert np.array_equal(by_name, kt.contact_forces(model, q, v, tau, 2e-3, push, ground=kt.Ground()))
+    kernel = kt.compile(kt.contact_forces, model, inputs=("q", "v", "tau", "dt", "f_ext"))
+    assert np.array_equal(by_name, kernel(q, v, tau, 2e-3, push))
+    assert np.array_equal(by_name, contact_step(model, q, v, tau, push, dt=2e-3)[2])
+    lighter = kt.contact_forces(model, q, v, tau, 2e-3)
+    assert (by_name - lighter)[:, 2].sum() > 0.1
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "variational", "dopri5"])
 def test_integrators_without_a_ground_say_so(integrator):
     model = box()

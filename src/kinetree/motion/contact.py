@@ -26,10 +26,11 @@ Array = np.ndarray
 _response = SweepFunction(contact_response)
 CREEP = 1e-4  # m/s: below about this speed, touching points stick
 ACCURACY = 1e-4  # share of all contact forces that may be missing
-SIGNATURE = (
-    "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
+_SERVO_AND_CONTACT = (
+    "kp?, kd?, setpoint?, "
     "contact_stiffness?, contact_dissipation?, contact_friction?, creep?, contact_accuracy?"
 )
+SIGNATURE = f"q, v, tau, f_ext?, dt, {_SERVO_AND_CONTACT}"
 INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep", "contact_accuracy")
 PLANE = Ground()
 
@@ -236,15 +237,15 @@ def _posed(poses: Array, part: Geometry) -> tuple[Shape, Pose]:
     return part.shape, Pose._given(R, p) @ part.placement  # type: ignore[arg-type]
 
 
-@function(f"{SIGNATURE} -> force(points, 3)")
+@function(f"q, v, tau, dt, f_ext?, {_SERVO_AND_CONTACT} -> force(points, 3)")
 def contact_forces(
     model: Model,
     q: Array,
     v: Array,
     tau: Array,
+    dt: Any,
     f_ext: Array | None = None,
     *,
-    dt: Any,
     kp: Array | None = None,
     kd: Array | None = None,
     setpoint: Array | None = None,
@@ -269,8 +270,8 @@ def contact_forces(
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
-    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments. Forces are zero where
-    nothing touches.
+    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
+    Forces are zero where nothing touches.
 
     Reference: Castro and others (2023).
     """
