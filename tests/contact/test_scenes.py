@@ -268,6 +268,14 @@ def test_without_ground_it_falls():
     assert not kt.contact_forces(model, q, v, v, dt=1e-2, ground=False).any()
 
 
+@pytest.mark.parametrize("ground", [1.0, 1, 0, 0.0, "plane", np.zeros(2)])
+def test_a_ground_is_no_number(ground):
+    model = box()
+    q, v = at_rest(model, 0.1)
+    with pytest.raises(kt.errors.ArgumentError, match=r"ground must be a kt\.Ground or .* for none, got"):
+        kt.simulate(model, q, v, duration=0.02, dt=1e-2, ground=ground)
+
+
 def test_contact_forces_take_the_step_by_position_or_name():
     model = box()
     q, v = at_rest(model, 0.099)

@@ -62,10 +62,10 @@ def resolved(model: Model, ground: Any, integrator: str, who: str, constraints: 
 
     Contact and constraints exclude each other: with constraints, asking for a ground is an error.
     """
-    if ground not in (None, True, False) and not isinstance(ground, (Ground, Heightfield, NoGround)):
+    if ground is not None and not isinstance(ground, (bool, Ground, Heightfield, NoGround)):
         raise ArgumentError(
-            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False for "
-            f"none, got {ground!r}"
+            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False or "
+            f"None for none, got {ground!r}"
         )
     asked = isinstance(ground, (Ground, Heightfield))
     if asked and constraints:
@@ -97,12 +97,14 @@ def _floats(model: Model) -> bool:
 
 def limit_of(given: Any) -> int | None:
     """The limit on Newton steps, checked; None for no limit."""
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
         raise ArgumentError(
             "newton_limit must be a whole number of Newton steps, at least 1, or None for as many as are "
             f"needed, got {given!r}"
         )
-    return given
+    return int(given)
 
 
 def _points(model: Model) -> int:

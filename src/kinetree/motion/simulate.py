@@ -107,9 +107,9 @@ def simulate(
             `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
             run.tau, constraints). `q0` and `v0` should satisfy them already (`kt.project`).
         ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
-            `kt.Heightfield`, False for nothing, or True for the model's own ground; a model with a floating
-            base and no ground of its own gets the plane z = 0 (none, if there are constraints). Other
-            integrators have no ground, and warn unless it is False.
+            `kt.Heightfield`, False or None for nothing, or True for the model's own ground; a model with a
+            floating base and no ground of its own gets the plane z = 0 (none, if there are constraints).
+            Other integrators have no ground, and warn if it is True and the model would stand on one.
         contact_friction, contact_stiffness, contact_dissipation: replace the model's own, also by state: one
             number, or (..., points).
         creep: speed below which touching points stick, (...), m/s.
