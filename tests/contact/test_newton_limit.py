@@ -96,3 +96,15 @@ def test_other_limits_are_refused(limit: Any) -> None:
         kt.simulate(model, model.neutral(), np.zeros(6), duration=0.1, dt=0.01, newton_limit=limit)
     with pytest.raises(ArgumentError, match="newton_limit must be"):
         kt.step(model, model.neutral(), np.zeros(6), np.zeros(6), dt=0.01, newton_limit=limit)
+
+
+def test_limits_of_numpy_are_whole_numbers_too() -> None:
+    model = scenes.box()
+    given = {"duration": 0.1, "dt": 0.01, "progress": False}
+    limited, same = (
+        kt.simulate(model, model.neutral(), np.zeros(6), **given, newton_limit=limit)
+        for limit in (np.int64(2), 2)
+    )
+    assert limited.q.tobytes() == same.q.tobytes() and type(limited.settings["newton_limit"]) is int
+    step = kt.step(model, model.neutral(), np.zeros(6), np.zeros(6), dt=0.01, newton_limit=np.int32(2))
+    assert np.array_equal(step[0], same.q[1])

@@ -268,6 +268,29 @@ def test_without_ground_it_falls():
     assert not kt.contact_forces(model, q, v, v, dt=1e-2, ground=False).any()
 
 
+@pytest.mark.parametrize("ground", [1.0, 1, 0, 0.0, "plane", np.zeros(2)])
+def test_a_ground_is_no_number(ground):
+    model = box()
+    q, v = at_rest(model, 0.1)
+    with pytest.raises(kt.errors.ArgumentError, match=r"ground must be a kt\.Ground or .* for none, got"):
+        kt.simulate(model, q, v, duration=0.02, dt=1e-2, ground=ground)
+
+
+def test_contact_forces_take_the_step_by_position_or_name():
+    model = box()
+    q, v = at_rest(model, 0.099)
+    push = np.zeros((model.nbodies, 6))
+    push[0, 5] = -5.0
+    tau = np.zeros(6)
+    by_name = kt.contact_forces(model, q, v, tau, dt=2e-3, f_ext=push)
+    assert np.array_equal(by_name, kt.contact_forces(model, q, v, tau, 2e-3, push, ground=kt.Ground()))
+    kernel = kt.compile(kt.contact_forces, model, inputs=("q", "v", "tau", "dt", "f_ext"))
+    assert np.array_equal(by_name, kernel(q, v, tau, 2e-3, push))
+    assert np.array_equal(by_name, contact_step(model, q, v, tau, push, dt=2e-3)[2])
+    lighter = kt.contact_forces(model, q, v, tau, 2e-3)
+    assert (by_name - lighter)[:, 2].sum() > 0.1
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "variational", "dopri5"])
 def test_integrators_without_a_ground_say_so(integrator):
     model = box()
@@ -337,3 +360,34 @@ def test_a_step_with_contact_has_derivatives():
     turned = [model.difference(after[0], x[0]) for x in (ahead, behind, far, back)]
     slope = (8 * (turned[0] - turned[1]) - (turned[2] - turned[3])) / (12 * e)
     assert abs(change_q - slope).max() < 1e-7 * abs(slope).max()
+
+
+@pytest.mark.parametrize("record", [1, 5])
+def test_a_failed_state_leaves_the_contacts_of_the_others(record, tmp_path):
+    model = kt.zoo.quadruped()
+    v = np.zeros((3, 18))
+    v[1] = 1e6
+    start, more = standing(model), {"duration": 0.05, "dt": 1e-3, "record": record}
+    run = kt.simulate(model, start, v, **more)
+    (failure,) = run.failed
+    assert failure.state == (1,)
+    fine = kt.simulate(model, start, v[[0, 2]], **more)
+    good = np.isfinite(run.q[1]).all(-1) & (np.abs(run.t - failure.time) > 1e-9)
+    assert 0 < good.sum() < 3
+    for name in ("contact_force", "contact_velocity", "contact_power", "slip", "acceleration", "power",
+                 "joint_wrenches"):  # fmt: skip
+        found = getattr(run, name)
+        assert np.array_equal(found[[0, 2]], getattr(fine, name)), name
+        assert np.isfinite(found[1, good]).all() and np.isnan(found[1, ~good]).any(-1).all(), name
+    for name in ("touching", "newton_steps"):
+        found = getattr(run, name)
+        assert np.array_equal(found[[0, 2]], getattr(fine, name)), name
+        assert not found[1, ~good].any(), name
+    for name in ("contact_work", "energy_error"):
+        assert np.array_equal(getattr(run, name)[[0, 2]], getattr(fine, name)), name
+        assert np.isnan(getattr(run, name)[1, -1]).all(), name
+    again = kt.Trajectory.load(run.save(tmp_path / "run.npz"))
+    assert np.array_equal(again.contact_force, run.contact_force, equal_nan=True)
+    alone = kt.simulate(model, start, v[1], **more)
+    assert np.array_equal(alone.contact_force, run.contact_force[1], equal_nan=True)
+    run.plot()

@@ -187,6 +187,20 @@ def test_a_run_into_a_dead_point_fails_alone():
     assert np.isfinite(run.q[0]).all() and np.isnan(run.q[1, -1]).any()
 
 
+def test_results_of_a_run_that_left_its_loop_are_nan_for_it_alone(falling):
+    model, q = falling
+    start = np.stack([q, q + [0.0, 0.01, 0.0]])
+    run = kt.simulate(model, start, [0.0], duration=0.01, dt=1e-3)
+    alone = kt.simulate(model, q, [0.0], duration=0.01, dt=1e-3)
+    names = "energy momentum joint_force acceleration power joint_wrenches energy_error"
+    for name in names.split():
+        found = getattr(run, name)
+        assert np.array_equal(found[0], getattr(alone, name)), name
+        assert np.isnan(found[1]).reshape(11, -1).any(-1).all(), name
+    with pytest.raises(AssemblyError, match="four_bar"):  # without a failure on record there is no excuse
+        kt.Trajectory(model, run.t, np.stack([start] * 11, 1), np.zeros((2, 11, 1))).energy
+
+
 def off_axis_linkage():
     b = kt.ModelBuilder("off_axis")  # the free velocity of the ball is not about the line of the rod
     b.add_body("crank", None, kt.Revolute((0, 0, 1)), at(), link(0.2))

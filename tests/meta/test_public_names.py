@@ -33,6 +33,7 @@ FUNCTIONS = {
     "hybrid_dynamics": "q v known accelerate=()",
     "augmented_dynamics": "q v tau added f_ext=",
     "step": "q v tau f_ext=",
+    "contact_forces": "q v tau dt f_ext= kp= kd= setpoint= passive=True limits=True ground=True",
     "simulate": "q0 v0",
     "mass_matrix": "q",
     "inverse_mass_matrix": "q",

@@ -121,6 +121,31 @@ def test_wrenches_servos_and_numbers_by_function_or_array():
     assert np.abs(run.q[-1] - 0.5).max() < 0.05
 
 
+def test_goals_for_states_and_for_steps_are_told_apart():
+    model = kt.zoo.double_pendulum()
+    q, v = state(model, 3, (4,))
+    goals = np.random.default_rng(4).normal(size=(4, 2))
+    gains = {"dt": 2e-3, "kp": [50.0, 50.0], "kd": [5.0, 5.0]}
+    longer = kt.simulate(model, q, v, duration=12e-3, setpoint=goals, **gains)  # 6 steps: for each state
+    for_states = kt.simulate(model, q, v, duration=8e-3, setpoint=goals[:, None], **gains)
+    assert for_states.batch == (4,) and np.array_equal(for_states.q, longer.q[:, :5])
+    assert np.array_equal(for_states.extra["setpoint"], np.repeat(goals[:, None], 5, 1))
+    for_steps = kt.simulate(model, q, v, duration=8e-3, setpoint=goals[None], **gains)
+    one_by_one = [kt.simulate(model, *x, duration=8e-3, setpoint=goals, **gains) for x in zip(q, v)]
+    assert np.array_equal(for_steps.q, [run.q for run in one_by_one])
+    for numbers in ({}, {"parameters": np.stack([model.parameters] * 4)}):  # four states, given or implied
+        starts = (q[0], v[0]) if numbers else (q, v)
+        with pytest.raises(ArgumentError, match=r"\(4, 2\).*shape \(4, 1, 2\) .* each state, or \(1, 4, 2\)"):
+            kt.simulate(model, *starts, duration=8e-3, setpoint=goals, **gains, **numbers)
+    same = kt.simulate(model, q, v, duration=8e-3, setpoint=np.tile(goals[0], (4, 1)), **gains)
+    assert np.array_equal(same.q, kt.simulate(model, q, v, duration=8e-3, setpoint=goals[0], **gains).q)
+    square = {"setpoint": goals.reshape(2, 2, 2), **gains}
+    grid = kt.simulate(model, q.reshape(2, 2, 2), v.reshape(2, 2, 2), duration=8e-3, **square)
+    assert np.array_equal(grid.q.reshape(for_states.q.shape), for_states.q)
+    with pytest.raises(ArgumentError, match="setpoint has shape"):  # two steps
+        kt.simulate(model, q.reshape(2, 2, 2), v.reshape(2, 2, 2), duration=4e-3, **square)
+
+
 def test_each_state_has_its_own_numbers():
     model = kt.zoo.double_pendulum()
     rng = np.random.default_rng(5)

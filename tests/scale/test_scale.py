@@ -192,6 +192,19 @@ def test_friction_and_damping_vary_in_simulations(arm):
         assert np.allclose(found.rows["q"][k], run.q[-1], rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_setpoints_vary_in_simulations_of_any_length(arm, fixed):
+    goals = np.random.default_rng(5).normal(size=(4, 2))
+    more = {"kp": [50.0, 50.0], "kd": [5.0, 5.0], "dt": 2e-3, "v0": np.zeros(2)}
+    over = {"setpoint": goals} if fixed else {"setpoint": goals, "q0": np.full((4, 2), 0.5)}
+    start = {"q0": np.full(2, 0.5)} if fixed else {}
+    for steps in (3, 4):
+        found = kt.scale.map(kt.simulate, arm, over, duration=steps * 2e-3, **more, **start).collect()
+        for k, goal in enumerate(goals):
+            run = kt.simulate(arm, np.full(2, 0.5), setpoint=goal, duration=steps * 2e-3, **more)
+            assert np.array_equal(found.rows["q"][k], run.q[-1])
+
+
 def test_python_functions_and_what_is_taken(arm):
     def twice(model, x):
         return {"y": 2 * x}

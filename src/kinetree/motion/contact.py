@@ -26,10 +26,11 @@ Array = np.ndarray
 _response = SweepFunction(contact_response)
 CREEP = 1e-4  # m/s: below about this speed, touching points stick
 ACCURACY = 1e-4  # share of all contact forces that may be missing
-SIGNATURE = (
-    "q, v, tau, f_ext?, dt, kp?, kd?, setpoint?, "
+_SERVO_AND_CONTACT = (
+    "kp?, kd?, setpoint?, "
     "contact_stiffness?, contact_dissipation?, contact_friction?, creep?, contact_accuracy?"
 )
+SIGNATURE = f"q, v, tau, f_ext?, dt, {_SERVO_AND_CONTACT}"
 INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep", "contact_accuracy")
 PLANE = Ground()
 
@@ -61,10 +62,10 @@ def resolved(model: Model, ground: Any, integrator: str, who: str, constraints: 
 
     Contact and constraints exclude each other: with constraints, asking for a ground is an error.
     """
-    if ground not in (None, True, False) and not isinstance(ground, (Ground, Heightfield, NoGround)):
+    if ground is not None and not isinstance(ground, (bool, Ground, Heightfield, NoGround)):
         raise ArgumentError(
-            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False for "
-            f"none, got {ground!r}"
+            f"{who}: ground must be a kt.Ground or kt.Heightfield, True for the model's own, or False or "
+            f"None for none, got {ground!r}"
         )
     asked = isinstance(ground, (Ground, Heightfield))
     if asked and constraints:
@@ -96,12 +97,14 @@ def _floats(model: Model) -> bool:
 
 def limit_of(given: Any) -> int | None:
     """The limit on Newton steps, checked; None for no limit."""
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
         raise ArgumentError(
             "newton_limit must be a whole number of Newton steps, at least 1, or None for as many as are "
             f"needed, got {given!r}"
         )
-    return given
+    return int(given)
 
 
 def _points(model: Model) -> int:
@@ -236,15 +239,15 @@ def _posed(poses: Array, part: Geometry) -> tuple[Shape, Pose]:
     return part.shape, Pose._given(R, p) @ part.placement  # type: ignore[arg-type]
 
 
-@function(f"{SIGNATURE} -> force(points, 3)")
+@function(f"q, v, tau, dt, f_ext?, {_SERVO_AND_CONTACT} -> force(points, 3)")
 def contact_forces(
     model: Model,
     q: Array,
     v: Array,
     tau: Array,
+    dt: Any,
     f_ext: Array | None = None,
     *,
-    dt: Any,
     kp: Array | None = None,
     kd: Array | None = None,
     setpoint: Array | None = None,
@@ -269,8 +272,8 @@ def contact_forces(
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
-    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments. Forces are zero where
-    nothing touches.
+    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
+    Forces are zero where nothing touches.
 
     Reference: Castro and others (2023).
     """

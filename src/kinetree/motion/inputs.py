@@ -34,6 +34,16 @@ class Acting:
         found = [a.shape[: a.ndim - self._core(model, n)] for n, a in self.constant.items()]
         return found + [a.shape[: a.ndim - self._core(model, n) - 1] for n, a in self.series.items()]
 
+    def batch(self, model: Model, state: tuple[Array, Array] | None) -> tuple[int, ...]:
+        """The batch axes of the states and all arrays."""
+        starts = [tuple(x.shape[:-1]) for x in state or ()]
+        try:
+            return np.broadcast_shapes(*starts, *self.batches(model))
+        except ValueError:
+            raise ArgumentError(
+                "simulate: the batch axes of the states and of what acts on them do not broadcast"
+            ) from None
+
     @property
     def restarts(self) -> bool:
         """True if a control can restart states."""
@@ -66,7 +76,7 @@ def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Ar
     `state` (q, v) is where controllers with memory start.
     """
     acting = Acting()
-    for name, values in given.items():
+    for name, values in sorted(given.items(), key=lambda item: item[0] == "setpoint"):  # that one last
         for value in _several(values):
             if hasattr(value, "in_loop"):
                 value = value.in_loop(model, *state) if state else value
@@ -82,7 +92,8 @@ def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Ar
                     "others must be functions of a model or controllers"
                 )
             if not callable(value):
-                _add_numbers(acting, model, steps, name, value)
+                batch = acting.batch(model, state) if name == "setpoint" else ()
+                _add_numbers(acting, model, steps, name, value, batch)
             elif name in ("tau", "f_ext"):
                 acting.callbacks[name] = value
             else:
@@ -139,15 +150,19 @@ def _add_function(acting: Acting, model: Model, name: str, function: Function, k
         raise ArgumentError(f"simulate: {function.name} has no input {', '.join(sorted(unknown))}")
 
 
-def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any) -> None:
+def _add_numbers(
+    acting: Acting, model: Model, steps: int, name: str, value: Any, batch: tuple[int, ...]
+) -> None:
     """Add an array: constant, or with an axis of steps before the core axes."""
     said = "control" if name == "tau" else name
     core = next((a.sizes(model) for a in step.inputs if a.name == name), (6,))
     array = _finite(said, value)
     fits = array.ndim >= len(core) and array.shape[array.ndim - len(core) :] == core
     in_time = name in TIMED and array.ndim > len(core) and array.shape[-len(core) - 1] == steps
-    held = name not in TIMED or name == "setpoint" or array.ndim == len(core)
-    if fits and in_time:
+    held = name not in TIMED or array.ndim == len(core)
+    if fits and name == "setpoint":
+        _add_goals(acting, steps, array, batch)
+    elif fits and in_time:
         acting.series[name] = array
     elif fits and held:
         acting.constant[name] = array
@@ -155,6 +170,41 @@ def _add_numbers(acting: Acting, model: Model, steps: int, name: str, value: Any
         sizes = ", ".join(map(str, core))
         timed = f" or (..., {steps}, {sizes}), a row for each step," if name in TIMED else ""
         raise ShapeError(f"simulate: {said} has shape {array.shape}, but ({sizes}){timed} is needed")
+
+
+def _add_goals(acting: Acting, steps: int, array: Array, batch: tuple[int, ...]) -> None:
+    """Add a setpoint: a goal for each state (..., nq), or for each step, or for all of them (..., 1, nq).
+
+    `batch` is that of the states and of all other inputs.
+    """
+    *states, rows = array.shape[:-1] or (0,)
+    for_states, for_steps = _fits(array.shape[:-1], batch), _fits(tuple(states), batch)
+    if rows == steps and for_states and for_steps and not _is_one_row(array):
+        n = array.shape[-1]
+        raise ArgumentError(
+            f"simulate: setpoint has shape {array.shape}: for {batch} states and {steps} steps it may be a "
+            f"goal for each state or one for each step. Give the shape {(*batch, 1, n)} for a goal for each "
+            f"state, or {(*(1 for _ in batch), steps, n)} for a goal for each step"
+        )
+    if rows == steps and (for_steps or not for_states):
+        acting.series["setpoint"] = array
+    elif rows == 1 and for_steps and not for_states:
+        acting.constant["setpoint"] = array[..., 0, :]
+    else:
+        acting.constant["setpoint"] = array
+
+
+def _fits(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    """True if an array with these axes broadcasts to a batch, which stays as it is."""
+    try:
+        return np.broadcast_shapes(shape, batch) == tuple(batch)
+    except ValueError:
+        return False
+
+
+def _is_one_row(array: Array) -> bool:
+    """True if all rows of an array on the host are equal."""
+    return not is_on_device(array) and bool((array == array[(0,) * (array.ndim - 1)]).all())
 
 
 def _finite(name: str, value: Any) -> Array:

@@ -97,7 +97,8 @@ def simulate(
             their GPU, and the result is a `DeviceTrajectory` with such arrays. "cuda_fast": approximate
             float32 division and square root, whose last bits are wrong.
         kp, kd, setpoint: a servo kp (setpoint - q) - kd v as part of every step, implicit in "discrete";
-            gains (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq).
+            gains (..., nv), setpoint (..., nq), (T, nq) or (..., T, nq); where the number of states is T,
+            (..., 1, nq) for a goal for each state, or (1, T, nq) for a goal for each step.
         reset_momentum: True to reset the momentum to its initial value after each step, or a momentum (...,
             6) to reset it to; for models that float freely.
         parameters, gravity: replace the model's own, also by state: (..., nb, 10), (..., 3).
@@ -107,9 +108,9 @@ def simulate(
             `kt.constrained_dynamics`, which also gives the forces: constrained_dynamics(model, run.q, run.v,
             run.tau, constraints). `q0` and `v0` should satisfy them already (`kt.project`).
         ground: what the points of the model touch (`model.contact_points`; "discrete" only): a `kt.Ground` or
-            `kt.Heightfield`, False for nothing, or True for the model's own ground; a model with a floating
-            base and no ground of its own gets the plane z = 0 (none, if there are constraints). Other
-            integrators have no ground, and warn unless it is False.
+            `kt.Heightfield`, False or None for nothing, or True for the model's own ground; a model with a
+            floating base and no ground of its own gets the plane z = 0 (none, if there are constraints).
+            Other integrators have no ground, and warn if it is True and the model would stand on one.
         contact_friction, contact_stiffness, contact_dissipation: replace the model's own, also by state: one
             number, or (..., points).
         creep: speed below which touching points stick, (...), m/s.
@@ -174,12 +175,7 @@ def simulate(
         }
         kept = of.momentum(model, q, v, **numbers) if reset_momentum is True else reset_momentum
         acting.constant |= inputs.read(model, steps, {"momentum": kept}).constant
-    try:
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], *acting.batches(model))
-    except ValueError:
-        raise ArgumentError(
-            "simulate: the batch axes of the states and of what acts on them do not broadcast"
-        ) from None
+    batch = acting.batch(model, (q, v))
     work = Simulation(model, q, v, batch, acting, steps, settings, target)
     bar = Progress(progress, duration, prod(batch), steps)
     try:

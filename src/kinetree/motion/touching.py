@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import functions as of
-from kinetree.errors import ArgumentError
+from kinetree.errors import ArgumentError, SingularError, StateError
 from kinetree.model import Model
 from kinetree.model.ground import NoGround
 from kinetree.motion import contact
@@ -27,11 +27,38 @@ class Touching:
     tau: Array
     f_ext: Array | None
     extra: dict[str, Array]
+    failed: tuple[Any, ...]
     settings: dict[str, Any]
     shape: Any
 
     def _model_inputs(self) -> dict[str, Any]:
         raise NotImplementedError
+
+    @cached_property
+    def _lost(self) -> Array:
+        """(..., T+1): True at the records from which a step failed."""
+        lost = np.zeros(self.shape, bool)
+        for failure in self.failed:
+            lost[failure.state] |= np.abs(self.t - failure.time) < self.settings.get("dt", 0.0) / 2
+        return lost
+
+    @property
+    def _repeatable(self) -> Array:
+        """The positions, NaN at the records from which a step failed."""
+        if not self._lost.any():
+            return self.q
+        return np.where(self._lost[..., None], np.nan, self.q).astype(self.q.dtype)
+
+    def _evaluated(self, function: Any, *args: Any, **given: Any) -> Any:
+        """A function of the model, the positions and `args`. If it refuses the record from which a step
+        failed, for the reason of the failure, the result is NaN there.
+        """
+        try:
+            return function(self.model, self.q, *args, **given)
+        except (SingularError, StateError):
+            if not self._lost.any():
+                raise
+            return function(self.model, self._repeatable, *args, **given)
 
     @property
     def ground(self) -> Any:
@@ -43,7 +70,8 @@ class Touching:
         """(..., T+1, points, 3): contact forces, world axes, N; zero where nothing touches.
 
         The force of the ground on each point of `model.contact_points`, then the force on the first geometry
-        at each point of `model.pair_points`, during the step that starts at each record.
+        at each point of `model.pair_points`, during the step that starts at each record. NaN if that step
+        failed.
         """
         return self._touched[0]
 
@@ -61,8 +89,10 @@ class Touching:
 
     @property
     def newton_steps(self) -> Array:
-        """(..., T+1): how many Newton steps found the contact forces of that step; usually 3 or 4."""
-        return self._touched[2].astype(int)
+        """(..., T+1): how many Newton steps found the contact forces of that step; usually 3 or 4, and 0 if
+        the step failed.
+        """
+        return np.nan_to_num(self._touched[2]).astype(int)
 
     @cached_property
     def _touched(self) -> tuple[Array, ...]:
@@ -74,19 +104,23 @@ class Touching:
         given |= self._model_inputs() | ({} if self.f_ext is None else {"f_ext": self.f_ext})
         chosen = {name: self.settings[name] for name in ("dt", "passive", "limits", "ground")}
         chosen["newton_limit"] = self.settings.get("newton_limit")
-        return contact.contact_step(self.model, self.q, self.v, self.tau, **given, **chosen)[2:]
+        return contact.contact_step(self.model, self._repeatable, self.v, self.tau, **given, **chosen)[2:]
 
     @property
     def touching(self) -> Array:
-        """(..., T+1, points): True where a point is pressed during the step that starts at a record."""
-        return np.any(self.contact_force != 0, -1)
+        """(..., T+1, points): True where a point is pressed during the step that starts at a record; False if
+        that step failed.
+        """
+        return np.any(np.abs(self.contact_force) > 0, -1)
 
     @property
     def slip(self) -> Array:
-        """(..., T+1, points): the sliding speed of the points that touch, m/s; zero for the others."""
+        """(..., T+1, points): the sliding speed of the points that touch, m/s; zero for the others, NaN if
+        that step failed.
+        """
         u = self.contact_velocity
         along = u.copy()
-        T = of.placements(self.model, self.q)
+        T = self._evaluated(of.placements)
         stands = self.ground and not isinstance(self.ground, NoGround)
         points = self.model.contact_points
         for k, point in enumerate(points if stands else ()):
@@ -97,7 +131,7 @@ class Touching:
         for k, touch in enumerate(contact.pair_touches(self.model, T), len(points)):
             normal = np.stack(np.broadcast_arrays(*touch.normal), -1)
             along[..., k, :] -= np.sum(u[..., k, :] * normal, -1, keepdims=True) * normal
-        return np.where(self.touching, np.linalg.norm(along, axis=-1), 0.0)
+        return np.where(np.any(self.contact_force != 0, -1), np.linalg.norm(along, axis=-1), 0.0)
 
     @property
     def contact_work(self) -> Array:

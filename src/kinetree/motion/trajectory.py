@@ -200,14 +200,14 @@ class Trajectory(Touching):
     @cached_property
     def kinetic_energy(self) -> Array:
         """(..., T+1): the kinetic energy, J."""
-        return of.kinetic_energy(self.model, self.q, self.v, **self._model_inputs())
+        return self._evaluated(of.kinetic_energy, self.v, **self._model_inputs())
 
     @cached_property
     def potential_energy(self) -> Array:
         """(..., T+1): the potential energy of gravity, and of the joints' springs if they acted, J."""
-        height = of.potential_energy(self.model, self.q, **self._model_inputs())
+        height = self._evaluated(of.potential_energy, **self._model_inputs())
         springs = self.settings.get("passive", True) and np.any(self.model.spanning_tree.stiffness)
-        return height + derived.spring_energy(self.model, self.q) if springs else height
+        return height + self._evaluated(derived.spring_energy) if springs else height
 
     @cached_property
     def energy(self) -> Array:
@@ -217,7 +217,7 @@ class Trajectory(Touching):
     @cached_property
     def momentum(self) -> Array:
         """(..., T+1, 6): the momentum [angular; linear] about the world origin, world axes, N m s and N s."""
-        return of.momentum(self.model, self.q, self.v, **self._model_inputs())
+        return self._evaluated(of.momentum, self.v, **self._model_inputs())
 
     @cached_property
     def joint_force(self) -> Array:
@@ -229,7 +229,7 @@ class Trajectory(Touching):
         total = driven(self.model, self.q, self.v, self.tau, Servo.among(self.extra))
         total = within_efforts(self.model, total)[0] if self.settings.get("limits", True) else total
         if self.settings.get("passive", True):
-            total = total + derived.passive_force(self.model, self.q, self.v, smoothing=SMOOTHING)
+            total = total + self._evaluated(derived.passive_force, self.v, smoothing=SMOOTHING)
         return total
 
     @cached_property
@@ -237,15 +237,15 @@ class Trajectory(Touching):
         """(..., T+1, nv): accelerations under the forces of each record."""
         if self.constraints:
             return self._constrained.acceleration
-        args = (self.q, self.v, self.joint_force)
-        return of.forward_dynamics(self.model, *args, f_ext=self._wrenches, **self._model_inputs())
+        args = (self.v, self.joint_force)
+        return self._evaluated(of.forward_dynamics, *args, f_ext=self._wrenches, **self._model_inputs())
 
     @property
     def _wrenches(self) -> Array | None:
         """All wrenches on the bodies except those of the joints."""
         if not self.ground:
             return self.f_ext
-        found = contact.contact_wrenches(self.model, self.q, self.contact_force, ground=self.ground)
+        found = self._evaluated(contact.contact_wrenches, self.contact_force, ground=self.ground)
         return found if self.f_ext is None else found + self.f_ext
 
     @property
@@ -260,8 +260,8 @@ class Trajectory(Touching):
 
     @cached_property
     def _constrained(self) -> Any:
-        args = (self.q, self.v, self.joint_force, self.constraints)
-        return constrained_dynamics(self.model, *args, f_ext=self.f_ext, **self._model_inputs())
+        args = (self.v, self.joint_force, self.constraints)
+        return self._evaluated(constrained_dynamics, *args, f_ext=self.f_ext, **self._model_inputs())
 
     @cached_property
     def power(self) -> Array:
@@ -273,10 +273,10 @@ class Trajectory(Touching):
         tree = self.model.spanning_tree
         if self.settings.get("passive", True) and np.any(tree.stiffness):
             rest = np.broadcast_to(tree.spring_reference, self.q.shape)
-            u = (loop_matrix(self.model, self.q) @ self.v[..., None])[..., 0] if self.model.loops else self.v
+            u = (self._evaluated(loop_matrix) @ self.v[..., None])[..., 0] if self.model.loops else self.v
             total = total - np.sum(u * tree.stiffness * tree.difference(self.q, rest), -1)
         if self._wrenches is not None:
-            total = total + np.sum(self._wrenches * of.body_velocities(self.model, self.q, self.v), (-2, -1))
+            total = total + np.sum(self._wrenches * self._evaluated(of.body_velocities, self.v), (-2, -1))
         return total
 
     @cached_property
@@ -292,8 +292,8 @@ class Trajectory(Touching):
     @cached_property
     def joint_wrenches(self) -> Array:
         """(..., T+1, nb, 6): the wrench through each joint on its body, body axes, N m and N."""
-        args = (self.q, self.v, self.acceleration)
-        return of.joint_wrenches(self.model, *args, f_ext=self._wrenches, **self._model_inputs())
+        args = (self.v, self.acceleration)
+        return self._evaluated(of.joint_wrenches, *args, f_ext=self._wrenches, **self._model_inputs())
 
     # -- pictures, tables and files
 

@@ -175,6 +175,9 @@ class Work:
     def _simulated(self, inputs: dict[str, Array], start: int, reasons: dict[int, str]) -> Rows:
         model, arguments = self._resisting(self.fixed | inputs)
         q0, v0 = arguments.pop("q0"), arguments.pop("v0")
+        if self.shapes.get("setpoint") == (model.nq,):  # a goal for each run, however many steps there are
+            arguments["setpoint"] = arguments["setpoint"][:, None]
+            q0 = np.broadcast_to(q0, (len(arguments["setpoint"]), model.nq))
         if self.take is None:
             arguments.setdefault("record", max(1, round(arguments["duration"] / arguments["dt"])))
         run = _whole(simulate(model, q0, v0, progress=False, **arguments), arguments["duration"])
