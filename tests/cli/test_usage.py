@@ -59,6 +59,8 @@ BAD_USE = {
     "missing file to check": (["check", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
     "missing file to bench": (["bench", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
     "missing file to export": (["export", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
+    "missing specification of a sweep": (["sweep", "zoo:arm7", "--spec", "nowhere.toml"], "'nowhere.toml'"),
+    "an ending that is not known": (["convert", "zoo:arm7", "arm.foo"], "'arm.foo' must end in .urdf"),
     "a directory": (["info", "."], "is a directory"),
     "an empty name": (["info", ""], "kinetree"),
     "a name that is too long": (["info", "x" * 5000], "kinetree"),
