@@ -43,7 +43,7 @@ def test_convert_says_what_cannot_be_said(tmp_path):
     kt.save(builder.build(), tmp_path / "m.json")
     run = kinetree("convert", tmp_path / "m.json", tmp_path / "m.urdf")
     assert "spherical" in assert_one_line_error(run, 1)
-    assert "must end in" in assert_one_line_error(kinetree("convert", "zoo:puma560", tmp_path / "m.dae"), 1)
+    assert "must end in" in assert_one_line_error(kinetree("convert", "zoo:puma560", tmp_path / "m.dae"), 2)
 
 
 def test_the_zoo_is_listed():
@@ -91,5 +91,5 @@ def test_sdf_goes_in_and_out(tmp_path):
     assert kinetree("convert", path, tmp_path / "puma.xml").returncode == 0
     again = kt.load(tmp_path / "puma.xml")
     assert again.joint_names == zoo.puma560().joint_names
-    refused = assert_one_line_error(kinetree("convert", path, tmp_path / "puma.usda"), 1)
+    refused = assert_one_line_error(kinetree("convert", path, tmp_path / "puma.usda"), 2)
     assert "read, not written" in refused and ".sdf" in refused

@@ -58,7 +58,7 @@ BAD_USE = {
     "no time": (["--duration", "0"], 2, "--duration"),
     "a wrong ending": (["--output", "x.txt"], 2, ".npz"),
     "a folder that is not there": (["--output", "nowhere/x.npz"], 2, "no folder"),
-    "steps that do not fit": (["--duration", "1", "--dt", "0.3"], 1, "whole number"),
+    "steps that do not fit": (["--duration", "1", "--dt", "0.3"], 2, "whole number"),
 }
 
 
@@ -83,7 +83,6 @@ def test_view_says_where_the_page_is():
 
 
 def test_a_film_needs_a_motion(tmp_path):
-    pytest.importorskip("viser")
     run = kinetree("view", "zoo:arm7", "--film", "arm.webp", cwd=tmp_path)
     assert "--film needs a motion" in assert_one_line_error(run, 2)
     assert not list(tmp_path.iterdir())
@@ -92,3 +91,17 @@ def test_a_film_needs_a_motion(tmp_path):
 def test_view_without_viser():
     run = without("viser", "view", "zoo:arm7")
     assert run.returncode == 1 and "pip install 'kinetree[view]'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["nowhere.urdf"], "there is no file 'nowhere.urdf'"),
+        (["nowhere.npz"], "there is no file 'nowhere.npz'"),
+        (["zoo:arm7", "--shapes", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
+        (["zoo:arm8"], "Did you mean 'arm7'?"),
+    ],
+)
+def test_view_looks_for_the_file_first(words, expected):
+    run = without("viser", "view", *words)
+    assert expected in assert_one_line_error(run, 2)

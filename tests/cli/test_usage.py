@@ -14,6 +14,8 @@ import pytest
 from tests.cli.command import COMMANDS, assert_one_line_error, kinetree
 from tests.cli.robots import urdf
 
+from kinetree.cli.text import width
+
 
 def test_help_lists_every_command():
     run = kinetree("--help")
@@ -57,6 +59,8 @@ BAD_USE = {
     "missing file to check": (["check", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
     "missing file to bench": (["bench", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
     "missing file to export": (["export", "nowhere.urdf"], "there is no file 'nowhere.urdf'"),
+    "missing specification of a sweep": (["sweep", "zoo:arm7", "--spec", "nowhere.toml"], "'nowhere.toml'"),
+    "an ending that is not known": (["convert", "zoo:arm7", "arm.foo"], "'arm.foo' must end in .urdf"),
     "a directory": (["info", "."], "is a directory"),
     "an empty name": (["info", ""], "kinetree"),
     "a name that is too long": (["info", "x" * 5000], "kinetree"),
@@ -169,11 +173,11 @@ def test_plain_characters_where_the_terminal_has_no_others():
     assert run.returncode == 0 and run.stdout.isascii()
 
 
-def on_a_terminal(*words: str) -> tuple[int, str]:
+def on_a_terminal(*words: str, **settings: str) -> tuple[int, str]:
     """Exit status and output of a command whose standard output and error are a terminal."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"}
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | settings
     process = subprocess.Popen(
         [sys.executable, "-m", "kinetree", *words], stdout=theirs, stderr=theirs, env=environment
     )
@@ -189,6 +193,25 @@ def on_a_terminal(*words: str) -> tuple[int, str]:
 def test_colour_on_a_terminal():
     status, output = on_a_terminal("info", "zoo:puma560")
     assert status == 0 and "\033[1m" in output
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+@pytest.mark.parametrize(
+    "command", ["zoo", "info zoo:quadruped", "info zoo:humanoid", "info zoo:gripper", "info zoo:no"]
+)
+def test_output_fits_the_terminal(command, columns):
+    words = command.split()
+    _, output = on_a_terminal(*words, COLUMNS=str(columns))
+    output = re.sub(r"\r|\033\[\d+m", "", output)
+    assert max(map(width, output.split("\n"))) <= columns
+    piped = kinetree(*words)
+    said, shown = (set(re.findall(r"[\w.]+", text)) for text in (piped.stdout + piped.stderr, output))
+    assert said - shown <= {"robot", "arguments", "joint", "notes"}  # headers at most
+
+
+def test_a_wide_terminal_shows_the_same_as_a_pipe():
+    _, output = on_a_terminal("info", "zoo:gripper", COLUMNS="200", NO_COLOR="1")
+    assert output.replace("\r", "") == kinetree("info", "zoo:gripper").stdout
 
 
 def test_progress_on_a_terminal_leaves_no_trace(tmp_path):

@@ -248,6 +248,13 @@ BAD = [
     ({"backend": "mxnet"}, "choose from numpy, torch, jax"),
     ({"autoreset_mode": "always"}, "choose from next_step"),
     ({"start": np.zeros(3)}, "start must be q of 9 finite numbers"),
+    ({"pose": [1]}, r"pose must be q of 9 finite numbers, got \[1\]"),
+    ({"pose": "low"}, "pose must be q of 9 finite numbers, got 'low'"),
+    ({"randomize": {"mass": (-1, -0.5)}}, r"\['mass'\] must give positive numbers; it is Uniform\(low=-1"),
+    ({"randomize": {"mass": (-0.1, 1.0)}}, "positive numbers"),
+    ({"randomize": {"mass": kt.scale.normal(1.0, 0.5)}}, "positive numbers"),
+    ({"randomize": {"contact_stiffness": kt.scale.choice([1e3, 0.0])}}, "positive numbers"),
+    ({"randomize": {"contact_friction": (-0.1, 1.0)}}, "numbers that are not negative"),
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
     ({"randomize": {"mass": 3.0}}, r"must be \(low, high\)"),
     ({"randomize": {"mass": kt.scale.sobol(0, 1)}}, r"must be \(low, high\)"),
@@ -268,6 +275,12 @@ BAD = [
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         environment(**({"count": 2} | options))
+
+
+def test_what_is_positive_in_all_but_rare_draws_is_accepted():
+    choice = kt.scale.choice([0.5, -1.0], weights=[1.0, 0.0])
+    for mass in ((0.0, 1.0), kt.scale.normal(1.0, 0.1), kt.scale.lognormal(1.0, 1.0), choice):
+        environment(2, randomize={"mass": mass, "contact_friction": (0.0, 1.0)})
 
 
 def test_calls_that_do_not_fit_are_refused():

@@ -133,6 +133,19 @@ def test_locked_joints_do_not_move(locked, rng):
     )
 
 
+@pytest.mark.parametrize("locked", ["joint0", "joint1", "joint2", "joint4"])
+def test_locking_keeps_the_mass_of_rotors(locked, rng):
+    """Also of a rotor on the world, here that of joint0."""
+    model = geared_arm()
+    q, _ = model.random_state(rng)
+    held = model.lock({locked: q[model.position_index(locked)]})
+    left = np.delete(q, model.position_index(locked))
+    assert np.isclose(held.total_mass, model.total_mass)
+    for function in (kt.center_of_mass, kt.potential_energy):
+        expected = function(model, q, target="eager")
+        assert np.allclose(function(held, left, target="eager"), expected, atol=1e-12)
+
+
 def test_locking_a_leader_locks_its_followers():
     model = geared_arm().lock({"joint2": 0.7})
     assert isinstance(model.bodies[2].joint, Fixed) and isinstance(model.bodies[3].joint, Fixed)

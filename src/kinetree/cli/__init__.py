@@ -1,8 +1,8 @@
 """The command `kinetree`: one module per command, one contract for all of them.
 
 A command is a module with `SUMMARY`, `DESCRIPTION`, `EXAMPLES`, `configure(parser)` and `run(options)`, which
-returns the exit status. Results go to standard output, errors to standard error as one line. With `--json`,
-errors also go to standard output as `{"error": ...}`.
+returns the exit status. Results go to standard output, errors to standard error as one line, which a
+terminal shows wrapped. With `--json`, errors also go to standard output as `{"error": ...}`.
 Exit status: 0 success, 1 problem in the robot or its file, 2 usage error.
 """
 
@@ -33,7 +33,7 @@ from kinetree.cli import (
     zoo,
 )
 from kinetree.cli.status import BROKEN_PIPE, FINDINGS, INTERNAL, INTERRUPTED, MISUSE, Misuse
-from kinetree.cli.text import closest, printable
+from kinetree.cli.text import closest, columns, printable, wrapped
 from kinetree.errors import KinetreeError
 
 
@@ -133,7 +133,10 @@ def dispatch(arguments: list[str]) -> int:
 def complain(
     message: str, status: int, arguments: Sequence[str] = (), fault: Exception | None = None
 ) -> int:
-    """Print one line to standard error; if asked for, the traceback first and JSON to standard output."""
+    """Print one line to standard error, wrapped on a terminal.
+
+    If asked for, the traceback comes first, and JSON goes to standard output.
+    """
     if "--traceback" in arguments:
         traceback.print_exc()
     line = " ".join(printable(message).split())
@@ -141,5 +144,6 @@ def complain(
         error = {"kind": type(fault).__name__, "message": line, "status": status}
         finding = getattr(fault, "finding", None)
         print(json.dumps({"error": error | ({"finding": finding.to_dict()} if finding else {})}, indent=2))
-    print(line if line.startswith("kinetree") else f"kinetree: {line}", file=sys.stderr)
+    line = line if line.startswith("kinetree") else f"kinetree: {line}"
+    print(wrapped(line, columns(sys.stderr)), file=sys.stderr)
     return status

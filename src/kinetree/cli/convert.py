@@ -10,6 +10,7 @@ from pathlib import Path
 from kinetree.cli import source
 from kinetree.cli.status import OK, Misuse
 from kinetree.cli.text import printable
+from kinetree.errors import ModelError
 
 SUMMARY = "convert a robot from one file format to another"
 DESCRIPTION = """Read a robot and write it to OUT in the format given by its extension: .urdf, .xml, .mjcf,
@@ -28,7 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     import kinetree as kt
+    from kinetree.io.save import written_format
 
+    try:
+        written_format(options.output)
+    except ModelError as fault:
+        raise Misuse(str(fault)) from None
     if os.path.lexists(options.output) and not options.force:
         raise Misuse(f"'{options.output}' exists: use --force to overwrite it")
     model = source.read(options)

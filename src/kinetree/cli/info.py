@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree.cli import source
 from kinetree.cli.status import OK
-from kinetree.cli.text import Style, number, plural, printable, table
+from kinetree.cli.text import Style, columns, number, plural, printable, wrapped
+from kinetree.cli.tree import tree_table
 
 if TYPE_CHECKING:
     from kinetree.model import Model
@@ -24,8 +23,7 @@ EXAMPLES = """  kinetree info panda.urdf
   kinetree info zoo:quadruped
   kinetree info zoo:chain:20 --json"""
 
-DEEPEST = 24  # levels of branching that are drawn; deeper ones are not indented further
-WIDTH = 80  # columns of text
+WIDTH = 80  # most columns of text
 FRAMES = 12  # most frame names printed
 
 
@@ -91,23 +89,18 @@ def _loop(loop: Any) -> dict[str, Any]:
 
 def write(style: Style, model: Model) -> None:
     """Print the model as text."""
-    from kinetree.model.table import HEADER, loops, passive, row, touching
+    from kinetree.model.table import loops, passive, touching
 
-    report = model.report
+    report, room = model.report, columns(sys.stdout)
+    most = min(WIDTH, room or WIDTH)
     origin = "" if report is None else style.dim(f"  {report.format}, {printable(report.source)}")
     gravity = " ".join(number(float(g)) for g in model.gravity)
     print(style.bold(printable(model.name)) + origin)
     freedom = f"{plural(model.nv, 'degree')} of freedom, nq {model.nq}, nv {model.nv}"
     mass = f"mass {number(float(model.total_mass))} kg"
-    print(fill(f"{plural(model.nbodies, 'body')}, {freedom}, {mass}, gravity {gravity} m/s^2", WIDTH) + "\n")
-    rotors = Counter(rotor.joint for rotor in model.rotors)
-    first = HEADER.index("joint")
-    rows = [[style.dim("world")]]
-    for drawn, i in tree(style, model):
-        cells = row(model, i, rotors)
-        rows.append([style.dim(drawn) + printable(cells[1]), *map(printable, cells[first:])])
-    print(table(rows, ["body", *HEADER[first:]], "<<<>>><"))
-    lines = []
+    print(fill(f"{plural(model.nbodies, 'body')}, {freedom}, {mass}, gravity {gravity} m/s^2", most) + "\n")
+    tree, lines = tree_table(style, model, room)
+    print(tree)
     for group in groups(model):
         extra = [plural(group.rotors, "rotor")] if group.rotors else []
         names = " + ".join([*map(printable, group.bodies), *extra])
@@ -119,33 +112,8 @@ def write(style: Style, model: Model) -> None:
         lines.append(f"{plural(len(model.frames), 'frame')}: {names}{more}")
     lines += [*touching(model), *passive(model)]
     if lines:
-        print("\n" + "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines))
+        print("\n" + "\n".join(fill(line, most, subsequent_indent="  ") for line in lines))
     for warning in () if report is None else report.warnings:
-        print(style.doubtful(f"warning: {printable(warning)}"))
+        print(style.doubtful(wrapped(f"warning: {printable(warning)}", room)))
     for change in () if report is None else report.repaired:
-        print(f"repaired: {printable(change)}")
-
-
-def tree(style: Style, model: Model) -> Iterator[tuple[str, int]]:
-    """Each body after its parent, prefixed with its branches.
-
-    An only child is placed below its parent in the same column, so a chain prints as a list.
-    """
-    tee, corner = style.glyph("├─ ", "|- "), style.glyph("└─ ", "`- ")
-    bar, blank = style.glyph("│  ", "|  "), "   "
-    stack: list[tuple[int, str, str]] = []  # body, its prefix, the prefix of its descendants
-
-    def push(parent: int, margin: str) -> None:
-        children = model.children(parent)
-        if len(children) == 1 or len(margin) >= len(tee) * DEEPEST:
-            stack.extend((i, margin, margin) for i in reversed(children))
-            return
-        for i in reversed(children):
-            last = i == children[-1]
-            stack.append((i, margin + (corner if last else tee), margin + (blank if last else bar)))
-
-    push(0, "")
-    while stack:
-        i, drawn, margin = stack.pop()
-        yield drawn, i
-        push(i, margin)
+        print(wrapped(f"repaired: {printable(change)}", room))

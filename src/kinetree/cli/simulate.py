@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kinetree.cli import source
 from kinetree.cli.status import FINDINGS, OK, Misuse
 from kinetree.cli.text import Style, duration, indent, number, plural, printable, table
-from kinetree.errors import KinetreeError, MissingPackageError
+from kinetree.errors import ArgumentError, KinetreeError, MissingPackageError
 
 if TYPE_CHECKING:
     from kinetree.model import Model
@@ -133,7 +133,10 @@ def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tupl
         warnings.simplefilter("always")
         given = {name: getattr(options, name) for name in ("duration", "dt", "integrator")}
         passive, limits = not options.no_passive, not options.no_limits
-        run = kt.simulate(model, q, v, passive=passive, limits=limits, **given)
+        try:
+            run = kt.simulate(model, q, v, passive=passive, limits=limits, **given)
+        except ArgumentError as fault:  # such as a duration that is not a whole number of steps
+            raise Misuse(str(fault)) from None
     return run, [str(warning.message) for warning in caught]
 
 

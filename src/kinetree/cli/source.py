@@ -117,6 +117,14 @@ def existing(file: str) -> Path:
         raise Misuse(f"'{file}' cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
 
 
+def check_file(file: str) -> None:
+    """Misuse if FILE is neither a readable file nor a robot of the zoo."""
+    if file.startswith(ZOO):
+        from_zoo(file)
+    elif file != STANDARD_INPUT:
+        existing(file)
+
+
 def robots() -> dict[str, Any]:
     """The robots of the zoo by name."""
     from kinetree import zoo

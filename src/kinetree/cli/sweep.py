@@ -86,7 +86,7 @@ def read(model: Any, path: str, engine: str) -> Any:
     try:
         spec = tomllib.loads(Path(path).read_text())
     except OSError as error:
-        raise KinetreeError(f"cannot read '{path}': {error.strerror or error}") from None
+        raise Misuse(f"--spec '{path}' cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise KinetreeError(f"'{path}' is not TOML: {error}") from None
     unknown = set(spec) - {"function", "n", "seed", "chunk", "fixed", "over", "reduce"}

@@ -1,10 +1,12 @@
-"""Text output: aligned tables, colour on a terminal, escaped names from files."""
+"""Text output: aligned tables, colour and line breaks on a terminal, escaped names from files."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import shutil
 import sys
+import textwrap
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +45,18 @@ def encodes(stream: TextIO, text: str) -> bool:
     return True
 
 
+def columns(stream: TextIO) -> int | None:
+    """The width of the terminal in columns; None if the stream is not a terminal: nothing is wrapped then."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def wrapped(text: str, room: int | None) -> str:
+    """The text on lines of at most `room` columns, indented from the second on; words stay whole."""
+    if room is None:
+        return text
+    return textwrap.fill(text, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
 def printable(text: Any) -> str:
     """The text with control characters escaped, so that a name from a file cannot control the terminal."""
     return "".join(
@@ -61,6 +75,11 @@ def width(text: str) -> int:
         elif not unicodedata.combining(c):
             columns += 2 if unicodedata.east_asian_width(c) in "WF" else 1
     return columns
+
+
+def widest(text: str) -> int:
+    """The width of the widest line on a terminal in columns."""
+    return max(map(width, text.split("\n")))
 
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), align: str = "", gap: str = "  ") -> str:

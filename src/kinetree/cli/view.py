@@ -31,6 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    is_motion = Path(options.file).suffix.lower() == MOTION
+    if options.film is not None and not is_motion:
+        raise Misuse(f"--film needs a motion saved by kinetree ({MOTION}), not a robot")
+    for given in filter(None, (options.file, options.shapes)):
+        source.check_file(given)
     from kinetree import Model, Trajectory
     from kinetree.extras import needed
     from kinetree.io.visuals import Looks, read_looks
@@ -39,19 +44,17 @@ def run(options: argparse.Namespace) -> int:
     needed("viser", "kinetree view")
     looks = Looks()
     shown: Model | Trajectory | None = None
-    if Path(options.file).suffix.lower() == MOTION:
+    if is_motion:
         shown = Trajectory.load(source.existing(options.file))
         file = options.shapes
     else:
         file = options.shapes or options.file
     if file is not None and not file.startswith(source.ZOO):
         document = source.opened(file)
-        given = source.reach(options)
-        looks = read_looks(document, format=options.format, repair=options.repair, **given)
+        reach = source.reach(options)
+        looks = read_looks(document, format=options.format, repair=options.repair, **reach)
         shown = shown or source.load(document, options)
-    if options.film is not None:
-        if not isinstance(shown, Trajectory):
-            raise Misuse(f"--film needs a motion saved by kinetree ({MOTION}), not a robot")
+    if options.film is not None and isinstance(shown, Trajectory):
         print(f"{printable(str(film(shown, options.film, looks=looks)))} written")
         return OK
     viewer = Viewer(shown or source.read(options), looks, options.port)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import sys
+from textwrap import fill
 from typing import Any
 
 from kinetree.cli.source import ZOO, robots
 from kinetree.cli.status import OK
-from kinetree.cli.text import table
+from kinetree.cli.text import columns, table, widest, wrapped
 
 SUMMARY = "list the robots that come with the library"
 DESCRIPTION = """List the robots of the zoo and their arguments. Use them wherever a command takes a FILE, as
@@ -28,8 +30,20 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
     else:
         rows = [[f"{ZOO}{robot['name']}", robot["arguments"], robot["summary"]] for robot in found]
-        print(table(rows, ["robot", "arguments", ""]))
+        write(rows, columns(sys.stdout))
     return OK
+
+
+def write(rows: list[list[str]], room: int | None) -> None:
+    """Print the robots as a table; where it does not fit, the summaries are below the names."""
+    whole = table(rows, ["robot", "arguments", ""])
+    if room is None or widest(whole) <= room:
+        print(whole)
+        return
+    heads = table([row[:2] for row in rows]).split("\n")
+    for head, (*_, summary) in zip(heads, rows, strict=True):
+        print(wrapped(head, room))
+        print(fill(summary, room, initial_indent="  ", subsequent_indent="  "))
 
 
 def described(name: str, make: Any) -> dict[str, str]:

@@ -16,6 +16,7 @@ from kinetree import ops
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.ground import Heightfield
+from kinetree.model.validate import shown
 from kinetree.motion.group import moved
 from kinetree.scale import philox
 from kinetree.scale.distributions import Random, Uniform
@@ -23,6 +24,8 @@ from kinetree.scale.distributions import Random, Uniform
 Array = np.ndarray
 
 STARTS = ("q", "v")
+POSITIVE = ("mass", "contact_stiffness", "creep", "contact_accuracy")
+NOT_NEGATIVE = ("contact_friction", "contact_dissipation")
 BLOCK = 4  # numbers that the generator makes at a time
 
 
@@ -62,15 +65,18 @@ class Draws:
         self.shapes = dict(shapes)
         for part in self.parts:
             source, shape = self.sources[part.name], self._shape(part.name)
+            rows = [np.full((1, part.size), u) for u in source.probes]
             try:
-                values = np.asarray(source.formed(np.full((1, part.size), 0.25), shape), float)
+                values = np.concatenate([np.asarray(source.formed(u, shape), float) for u in rows])
             except (TypeError, ValueError):
                 values = np.empty(0)
-            if values.shape != (1, *shape) or not np.isfinite(values).all():
-                raise ArgumentError(
-                    f"VectorEnv: randomize[{part.name!r}] must give {shape or 1} finite numbers for an "
-                    f"episode; it is {source}"
-                )
+            said = f"VectorEnv: randomize[{part.name!r}] must give"
+            if values.shape != (len(rows), *shape) or not np.isfinite(values).all():
+                raise ArgumentError(f"{said} {shape or 1} finite numbers for an episode; it is {source}")
+            if part.name in POSITIVE and (values <= 0).any():
+                raise ArgumentError(f"{said} positive numbers; it is {source}")
+            if part.name in NOT_NEGATIVE and (values < 0).any():
+                raise ArgumentError(f"{said} numbers that are not negative; it is {source}")
 
     # -- uniform numbers
 
@@ -147,6 +153,17 @@ def _source(name: str, value: Any) -> Random:
         f"VectorEnv: randomize[{name!r}] must be (low, high) or one of kt.scale.uniform, normal, lognormal, "
         f"choice and on_sphere, got {value!r}"
     )
+
+
+def position(model: Model, given: Any) -> Array:
+    """The position (nq,) given as `pose`."""
+    try:
+        q = np.array(given, float)
+    except (TypeError, ValueError):
+        q = np.empty(0)
+    if q.shape != (model.nq,) or not np.isfinite(q).all():
+        raise ArgumentError(f"VectorEnv: pose must be q of {model.nq} finite numbers, got {shown(given)}")
+    return q
 
 
 def _state(model: Model, start: Any) -> tuple[Array, Array]:

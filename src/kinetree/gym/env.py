@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.gym import drive, tensors
-from kinetree.gym.draws import Draws
+from kinetree.gym.draws import Draws, position
 from kinetree.gym.host import HostRobots
 from kinetree.gym.pushes import Push
 from kinetree.gym.task import Task
@@ -123,7 +123,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         if not limit:
             raise ArgumentError(f"VectorEnv: time_limit is {time_limit} s, but an action lasts {self.dt:g} s")
         draws = Draws(model, start, randomize, ground)
-        rest = draws.start[0] if pose is None else Draws(model, pose, None, ground).start[0]
+        rest = draws.start[0] if pose is None else position(model, pose)
         driven = drive.read(model, control, joints, rest, action_scale, kp, kd)
         if push is not None and not isinstance(push, Push):
             raise ArgumentError(f"VectorEnv: push must be a kt.gym.Push, got {push!r}")

@@ -36,7 +36,7 @@ def replace(model: Model, **changes: Any) -> Model:
     Args:
         name, gravity: new values.
         rotors: "exact" keeps them, "reflected" turns them into armature, "lumped" into masses that do not
-            spin, "none" drops them.
+            spin, "none" drops them. Only "exact" keeps the mass of a rotor that the world carries.
         inertia, placement: dicts from body names to new values.
         check: "physical" rejects inertias that no body can have; "finite" accepts any finite numbers.
         armature, damping, friction, stiffness, spring_reference, limits: dicts from joint names.
@@ -137,7 +137,8 @@ def with_rotors(model: Model, mode: str) -> Model:
     A lumped rotor moves with the carrying body as if it did not spin. A reflected one does so too, and adds
     ratio^2 times its moment of inertia about the spin axis to the joint's diagonal of the mass matrix. This
     neglects the coupling with the motion of the carrier (and between the degrees of freedom of one joint),
-    which is of the order of the ratio.
+    which is of the order of the ratio. The world has no mass: that of a rotor on it is left out, which
+    changes the total mass, the centre of mass and the potential energy, but no force and no motion.
     """
     if mode not in ROTOR_MODES:
         raise ModelError(
@@ -149,7 +150,9 @@ def with_rotors(model: Model, mode: str) -> Model:
     bodies = list(model.bodies)
     for rotor in model.rotors if mode != "none" else ():
         i = model.joint_index(rotor.joint)
-        _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement)
+        carrier = model.parents[i - 1]
+        if carrier:
+            _load(bodies, carrier, rotor.inertia, rotor.placement)
         if mode == "reflected":
             axial = dot(rotor.axis, sym_vec(rotor.inertia.second, rotor.axis))  # type: ignore[arg-type]
             armature = tuple(a + n * n * axial for a, n in zip(bodies[i - 1].armature, rotor.ratio))
@@ -158,17 +161,17 @@ def with_rotors(model: Model, mode: str) -> Model:
 
 
 def _load(bodies: list[Body], carrier: int, inertia: Inertia, placement: Pose) -> None:
-    """Fix an inertia, given in the frame `placement`, to a body; on the world it has no effect."""
-    if carrier:
-        carried = inertia.congruence(placement.transform())
-        bodies[carrier - 1] = bodies[carrier - 1]._replace(inertia=bodies[carrier - 1].inertia + carried)
+    """Fix an inertia, given in the frame `placement`, to a body."""
+    carried = inertia.congruence(placement.transform())
+    bodies[carrier - 1] = bodies[carrier - 1]._replace(inertia=bodies[carrier - 1].inertia + carried)
 
 
 def lock(model: Model, positions: Mapping[str, Any]) -> Model:
     """The model with the given joints fixed at the given positions; joints that mimic them are fixed too.
 
-    Bodies, joints and frames keep their names. Rotors of locked joints stand still on their carriers. A loop
-    is closed again with its remaining joints; if it can no longer move, it is fixed as a whole.
+    Bodies, joints and frames keep their names. Rotors of locked joints stand still on their carriers; those
+    on the world are added to the locked body. A loop is closed again with its remaining joints; if it can no
+    longer move, it is fixed as a whole.
 
     Raises:
         AssemblyError: a loop cannot be closed with its joints at these positions.
@@ -214,7 +217,10 @@ def lock(model: Model, positions: Mapping[str, Any]) -> Model:
             continue
         angle = sum(n * x for n, x in zip(rotor.ratio, fixed[i]))
         turn = Pose.from_transform(rotation_about(rotor.axis, angle))  # type: ignore[arg-type]
-        _load(bodies, model.parents[i - 1], rotor.inertia, rotor.placement @ turn)
+        carrier, place = model.parents[i - 1], rotor.placement @ turn
+        if not carrier:  # the world: the locked body carries it, fixed to the world as well
+            carrier, place = i, bodies[i - 1].placement.inverse() @ place
+        _load(bodies, carrier, rotor.inertia, place)
     made = _remade(model, bodies, rotors=tuple(rotors), loops=())
     if not model.loops:
         return made

@@ -23,6 +23,8 @@ from kinetree.scale import philox
 
 Array = np.ndarray
 
+RARE = 2.0**-20  # the share of values that a probe ignores
+
 
 class Source(ABC):
     """Values by run number; see the module."""
@@ -52,6 +54,11 @@ class Random(Source):
     def needed(self, shape: tuple[int, ...]) -> int:
         """How many uniform numbers a value needs."""
         return math.prod(shape)
+
+    @property
+    def probes(self) -> Array:
+        """Uniform numbers that give the smallest and the largest values, but for one in a million."""
+        return np.array([RARE, 0.25, 1 - RARE])
 
     @abstractmethod
     def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
@@ -122,6 +129,13 @@ class Choice(Random):
 
     def needed(self, shape: tuple[int, ...]) -> int:
         return 1
+
+    @property
+    def probes(self) -> Array:
+        """One for each value that is possible."""
+        ends = np.arange(1, len(self.options) + 1) / len(self.options) if self.weights is None else self._ends
+        starts = np.append(0.0, ends[:-1])
+        return ((starts + ends) / 2)[ends > starts]
 
     def formed(self, u: Array, shape: tuple[int, ...]) -> Array:
         options, one = np.asarray(self.options), u[..., 0]
