@@ -2963,15 +2963,15 @@ def contact_forces(
     q: _Numbers,
     v: _Numbers,
     tau: _Numbers,
-    f_ext: _Numbers | None = None,
-    *,
     dt: _Numbers,
+    f_ext: _Numbers | None = None,
     kp: _Numbers | None = None,
     kd: _Numbers | None = None,
     setpoint: _Numbers | None = None,
     passive: bool = True,
     limits: bool = True,
     ground: Ground | Heightfield | bool = True,
+    *,
     contact_stiffness: _Numbers | None = None,
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
@@ -2994,16 +2994,16 @@ def contact_forces(
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
-    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments. Forces are zero where
-    nothing touches.
+    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
+    Forces are zero where nothing touches.
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
         kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.
         setpoint (..., nq): positions that the servos hold, rad or m; the neutral position if left out.
