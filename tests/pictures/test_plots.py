@@ -59,6 +59,27 @@ def test_a_batch_is_drawn_with_one_colour_a_coordinate():
     assert np.array_equal(axis.lines[5].get_ydata(), run.q[1, 2, :, 0])
 
 
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_a_model_without_joints(batch):
+    builder = kt.ModelBuilder("block")
+    builder.add_body("block", "world", kt.Fixed())
+    none = np.zeros((*batch, 0))
+    run = kt.simulate(builder.build(), none, none, duration=0.1, dt=0.01)
+    figure = run.plot()
+    shown = [axis.get_title(loc="left") for axis in figure.axes if axis.get_visible()]
+    assert shown == ["energy", "drift", "momentum"]
+    figure.canvas.draw()
+    (axis,) = run.plot("positions").axes
+    assert not axis.lines
+
+
+def test_a_batch_without_states():
+    none = np.zeros((0, 2))
+    figure = kt.simulate(kt.zoo.double_pendulum(), none, none, duration=0.1, dt=0.01).plot()
+    figure.canvas.draw()
+    assert not any(axis.lines for axis in figure.axes)
+
+
 def test_an_unknown_panel(swing):
     with pytest.raises(kt.errors.ArgumentError, match=r"no panel 'enrgy'; choose from positions"):
         swing.plot(["enrgy"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,7 @@ def plain(text: str) -> str:
 def _chosen(run: Trajectory, panels: Any) -> list[str]:
     if panels is None:
         skipped = set() if np.any(run.tau) else {"forces"}
+        skipped |= set() if run.model.nq else {"positions", "velocities"}
         return [name for name in PANELS if name not in skipped]
     names = [panels] if isinstance(panels, str) else list(panels)
     unknown = [name for name in names if name not in PANELS]
@@ -92,15 +94,15 @@ def _lines(axis: Any, run: Trajectory, values: Any, labels: list[str], unit: str
     few = len(labels) <= LABELS
     stride = max(1, -(-len(run.t) // POINTS))
     t, values = run.t[::stride], np.asarray(values)[..., ::stride, :]
-    flat = values.reshape(-1, *values.shape[-2:])
-    for k, label in enumerate(labels):
+    flat = values.reshape(prod(values.shape[:-2]), *values.shape[-2:])
+    for k, label in enumerate(labels if len(flat) else ()):
         color = f"C{k}" if few else colors[k]
         style = {"color": color, "linewidth": 1.2 if len(flat) == 1 else 0.6}
         axis.plot(t, flat[0, :, k], label=plain(label), **style)
         if len(flat) > 1:
             axis.plot(t, flat[1:, :, k].T, alpha=0.35, **style)
     axis.set_ylabel(unit)
-    if few and len(labels) > 1:
+    if few and len(labels) > 1 and len(flat):
         columns = len(labels) if len(labels) <= 4 else -(-len(labels) // 2)
         # above the panel, where it hides no line
         axis.legend(fontsize=7, ncols=columns, frameon=False, handlelength=1.2, columnspacing=1.2,
