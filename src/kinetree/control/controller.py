@@ -71,9 +71,13 @@ class Controller:
     def in_loop(self, model: Model, q: Any, v: Any) -> functools.partial:
         """The law with its numbers, as `kt.simulate` takes it, for a run that starts in the state (q, v)."""
         if model != self.model:
+            own = self.model.name
+            who = f"for model {own!r}, not for {model.name!r}"
+            if model.name == own:
+                who = f"for another model than the simulated one, although both are named {own!r}"
             raise ArgumentError(
-                f"simulate: the {type(self).__name__} controller is made for model {self.model.name!r}, not "
-                f"for {model.name!r}: simulate its model, and give parameters= for how the robot differs"
+                f"simulate: the {type(self).__name__} controller is made {who}: make it for the simulated "
+                "model; or simulate its own model, and give parameters= and gravity= for how the robot differs"
             )
         return functools.partial(self.law, **self.numbers, **self.start(q, v))
 

@@ -228,7 +228,12 @@ def read_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array]:
     q0, v0 = np.asarray(q0), np.asarray(v0)
     kind = np.float32 if q0.dtype == v0.dtype == np.float32 else np.float64
     for name, array, width in (("q0", q0, model.nq), ("v0", v0, model.nv)):
-        if array.dtype.kind not in "fiu" or array.ndim < 1 or array.shape[-1] != width:
+        if array.dtype.kind not in "fiu":
+            raise ShapeError(
+                f"simulate: {name} holds {array.dtype} values, but real numbers are needed: give an array of "
+                "floats or integers"
+            )
+        if array.ndim < 1 or array.shape[-1] != width:
             velocities = name == "v0"
             raise ShapeError(
                 f"simulate: {name} has shape {array.shape} but model {model.name!r} needs (..., {width}): "
