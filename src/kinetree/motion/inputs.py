@@ -69,17 +69,23 @@ CORES = {a.name: len(a.shape) for a in step.inputs if a.name in (*ACTIONS, *CONT
 }  # fmt: skip
 
 
-def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Array] | None = None) -> Acting:
+def read(
+    model: Model,
+    steps: int,
+    given: dict[str, Any],
+    state: tuple[Array, Array] | None = None,
+    limits: bool = True,
+) -> Acting:
     """Sort the inputs: numbers, functions of a model, Python functions. `given` is by name; None means
     absent.
 
-    `state` (q, v) is where controllers with memory start.
+    `state` (q, v) is where controllers with memory start; `limits` says whether effort limits act.
     """
     acting = Acting()
     for name, values in sorted(given.items(), key=lambda item: item[0] == "setpoint"):  # that one last
         for value in _several(values):
             if hasattr(value, "in_loop"):
-                value = value.in_loop(model, *state) if state else value
+                value = value.in_loop(model, *state, limits=limits) if state else value
             function = value.func if isinstance(value, functools.partial) else value
             if isinstance(function, Function):
                 keywords = value.keywords if isinstance(value, functools.partial) else {}
