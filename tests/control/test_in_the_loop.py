@@ -93,3 +93,15 @@ def test_what_depends_on_other_source_is_not_cached_on_disk():
 
     law = kt.control.ComputedTorque(ROBOT, own, kp=1.0, kd=1.0).law
     assert Job(law, ROBOT, ("t", "q", "v", "kp", "kd"), law.options).key is None
+
+
+def test_a_controller_of_another_model_of_the_same_name():
+    arm = kt.zoo.arm7()
+    hold = kt.control.GravityCompensation(arm, 1.0)
+    moon = arm.replace(gravity=(0.0, 0.0, -1.62))
+    start = arm.neutral(), np.zeros(7)
+    with pytest.raises(ArgumentError, match=r"another model .* both are named 'arm7': make .* gravity="):
+        kt.simulate(moon, *start, control=hold, duration=2e-3, dt=1e-3)
+    kt.simulate(arm, *start, control=hold, gravity=(0.0, 0.0, -1.62), duration=2e-3, dt=1e-3)
+    with pytest.raises(ArgumentError, match="made for model 'arm7', not for 'double_pendulum'"):
+        kt.simulate(kt.zoo.double_pendulum(), [0, 0], [0, 0], control=hold, duration=2e-3, dt=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.control.cases import swing, swing_at
 
 import kinetree as kt
@@ -58,6 +59,21 @@ def test_nothing_is_found_where_nothing_is():
         arm, q0, v0, duration=1.0, dt=DT, control=watched(arm, swing, kp=100.0, kd=20.0), limits=False
     )
     assert np.abs(run.extra["residual"][:-1]).max() < 0.02 * np.abs(run.tau).max()
+
+
+@pytest.mark.filterwarnings("ignore:simulate")
+def test_a_motor_at_its_limit_is_no_contact():
+    arm = kt.zoo.arm7()
+    asked = np.full(7, 60.0)  # the last two motors give 40
+    start, more = (arm.neutral(), np.zeros(7)), {"duration": 5e-3, "dt": 1e-4, "integrator": "rk4"}
+    for limits in (True, False):
+        control = [asked, kt.control.MomentumObserver(arm, K, dt=1e-4)]
+        run = kt.simulate(arm, *start, control=control, limits=limits, **more)
+        assert run.extra.get("saturated", np.zeros(1)).any() == limits
+        assert np.abs(run.extra["residual"][:-1]).max() < 0.01
+    ideal = kt.control.MomentumObserver(arm, K, dt=1e-4, limits=False)
+    run = kt.simulate(arm, *start, control=[asked, ideal], **more)
+    assert np.abs(run.extra["residual"][-2, 5:]).min() > 1.0
 
 
 def test_a_floating_robot_too():

@@ -466,6 +466,10 @@ def test_bad_states():
     model = kt.zoo.double_pendulum()
     with pytest.raises(ShapeError, match=r"q0 has shape \(3,\).*needs \(..., 2\)"):
         kt.simulate(model, np.zeros(3), np.zeros(2), **SHORT)
+    for kind in (complex, bool, object, str):
+        said = rf"q0 holds {np.dtype(kind).name}\d* values, but real numbers"
+        with pytest.raises(ShapeError, match=said if kind is not str else "q0 holds <U"):
+            kt.simulate(model, np.zeros((4, 2)).astype(kind), np.zeros(2), **SHORT)
     with pytest.raises(ShapeError, match="v0 holds NaN"):
         kt.simulate(model, np.zeros(2), [0.0, np.nan], **SHORT)
     with pytest.raises(ArgumentError, match="must be a kinetree Model"):

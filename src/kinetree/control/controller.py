@@ -43,7 +43,7 @@ class Controller:
                 f"{type(model).__name__}"
             )
         self.model = model
-        self.law = _nominal(law, tuple((options or {}).items()))
+        self.law = nominal(law, tuple((options or {}).items()))
         self.numbers = {name: value for name, value in numbers.items() if value is not None}
         for argument in self.law.own_inputs:
             if argument.name in self.numbers:
@@ -68,12 +68,18 @@ class Controller:
         """The initial memory of the controller, by name; empty for most."""
         return {}
 
-    def in_loop(self, model: Model, q: Any, v: Any) -> functools.partial:
-        """The law with its numbers, as `kt.simulate` takes it, for a run that starts in the state (q, v)."""
+    def in_loop(self, model: Model, q: Any, v: Any, *, limits: bool = True) -> functools.partial:
+        """The law with its numbers, as `kt.simulate` takes it, for a run that starts in the state (q, v);
+        `limits` says whether effort limits act in this run.
+        """
         if model != self.model:
+            own = self.model.name
+            who = f"for model {own!r}, not for {model.name!r}"
+            if model.name == own:
+                who = f"for another model than the simulated one, although both are named {own!r}"
             raise ArgumentError(
-                f"simulate: the {type(self).__name__} controller is made for model {self.model.name!r}, not "
-                f"for {model.name!r}: simulate its model, and give parameters= for how the robot differs"
+                f"simulate: the {type(self).__name__} controller is made {who}: make it for the simulated "
+                "model; or simulate its own, and give parameters= and gravity= for how the robot differs"
             )
         return functools.partial(self.law, **self.numbers, **self.start(q, v))
 
@@ -97,7 +103,7 @@ class Controller:
 
 
 @lru_cache(maxsize=1024)
-def _nominal(law: Function, options: tuple) -> Function:
+def nominal(law: Function, options: tuple) -> Function:
     """The law with its options, for the model as it is; created once, so that it is compiled once."""
     chosen = law.with_options(**dict(options))
     chosen.sees_numbers = False

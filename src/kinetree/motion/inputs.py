@@ -69,17 +69,23 @@ CORES = {a.name: len(a.shape) for a in step.inputs if a.name in (*ACTIONS, *CONT
 }  # fmt: skip
 
 
-def read(model: Model, steps: int, given: dict[str, Any], state: tuple[Array, Array] | None = None) -> Acting:
+def read(
+    model: Model,
+    steps: int,
+    given: dict[str, Any],
+    state: tuple[Array, Array] | None = None,
+    limits: bool = True,
+) -> Acting:
     """Sort the inputs: numbers, functions of a model, Python functions. `given` is by name; None means
     absent.
 
-    `state` (q, v) is where controllers with memory start.
+    `state` (q, v) is where controllers with memory start; `limits` says whether effort limits act.
     """
     acting = Acting()
     for name, values in sorted(given.items(), key=lambda item: item[0] == "setpoint"):  # that one last
         for value in _several(values):
             if hasattr(value, "in_loop"):
-                value = value.in_loop(model, *state) if state else value
+                value = value.in_loop(model, *state, limits=limits) if state else value
             function = value.func if isinstance(value, functools.partial) else value
             if isinstance(function, Function):
                 keywords = value.keywords if isinstance(value, functools.partial) else {}
@@ -228,7 +234,12 @@ def read_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array]:
     q0, v0 = np.asarray(q0), np.asarray(v0)
     kind = np.float32 if q0.dtype == v0.dtype == np.float32 else np.float64
     for name, array, width in (("q0", q0, model.nq), ("v0", v0, model.nv)):
-        if array.dtype.kind not in "fiu" or array.ndim < 1 or array.shape[-1] != width:
+        if array.dtype.kind not in "fiu":
+            raise ShapeError(
+                f"simulate: {name} holds {array.dtype} values, but real numbers are needed: give an array of "
+                "floats or integers"
+            )
+        if array.ndim < 1 or array.shape[-1] != width:
             velocities = name == "v0"
             raise ShapeError(
                 f"simulate: {name} has shape {array.shape} but model {model.name!r} needs (..., {width}): "

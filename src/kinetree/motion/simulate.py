@@ -159,11 +159,11 @@ def simulate(
         "constraints": (constraints,) if isinstance(constraints, Constraint) else tuple(constraints),
         "ground": below or False, "newton_limit": contact.limit_of(newton_limit),
     }  # fmt: skip
+    given |= {"parameters": parameters, "gravity": gravity}
     if is_on_device(q0) or is_on_device(v0):
-        given |= {"parameters": parameters, "gravity": gravity}
         return _on_device(model, q0, v0, given, steps, settings, events, reset_momentum, target)
     q, v = inputs.read_state(model, q0, v0)
-    acting = inputs.read(model, steps, given | {"parameters": parameters, "gravity": gravity}, (q, v))
+    acting = inputs.read(model, steps, given, (q, v), bool(limits))
     if acting.restarts and (events or integrator in adaptive.METHODS):
         raise ArgumentError(
             "simulate: a control gives over: states start again, which goes with neither events nor error "
@@ -225,7 +225,7 @@ def _on_device(
                 f"simulate: {name} has shape {tuple(array.shape)} but model {model.name!r} needs "
                 f"(..., {width})"
             )
-    acting = inputs.read(model, steps, given, (q0, v0))
+    acting = inputs.read(model, steps, given, (q0, v0), bool(settings["limits"]))
     if reset_momentum is not False and reset_momentum is not None:
         numbers = {n: given[n] for n in ("parameters", "gravity") if given[n] is not None}
         kept = of.momentum(model, q0, v0, **numbers) if reset_momentum is True else reset_momentum
