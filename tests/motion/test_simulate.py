@@ -273,6 +273,25 @@ def test_a_state_that_diverges_stops_alone():
     assert "1 failed" in repr(run)
 
 
+@pytest.mark.filterwarnings("ignore:simulate. .* (ground|limits)")
+@pytest.mark.parametrize("integrator", ["discrete", "rk4"])
+def test_speeds_that_leave_no_digits_are_not_a_lack_of_inertia(integrator):
+    model = kt.zoo.quadruped()
+    v = np.full(model.nv, 1e6)
+    run = kt.simulate(model, model.neutral(), v, duration=0.01, dt=1e-3, integrator=integrator)
+    assert run.failed[0].reason.startswith("the motion diverges: joint ")
+
+
+def test_a_lack_of_inertia_is_named_at_any_speed():
+    """A point mass at the tip of a stretched arm resists no motion along the arm."""
+    builder = kt.ModelBuilder("light").add_body("a", None, kt.Revolute((0, 0, 1)))
+    builder.add_body("b", "a", kt.Revolute((0, 0, 1)), kt.Pose(p=(1, 0, 0)), kt.Inertia(1.0, (1, 0, 0)))
+    model = builder.build()
+    for speed in (0.0, 1.0):
+        run = kt.simulate(model, [0.0, 0.0], [speed, 0.0], duration=0.01, dt=1e-3)
+        assert "'a' of model 'light' has no inertia along its motion" in run.failed[0].reason
+
+
 def test_a_step_that_cannot_be_solved_is_a_failure():
     model = kt.zoo.arm7()
     q, v = state(model, 8, (3,))

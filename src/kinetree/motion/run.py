@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import KinetreeError
+from kinetree.errors import KinetreeError, SingularError
 from kinetree.model import Model
 from kinetree.motion.inputs import Acting
 from kinetree.motion.joint_forces import effort_limits
@@ -135,27 +135,36 @@ class Run:
                 place = int(np.flatnonzero(~np.isfinite(value[0].ravel()))[0])
                 joint = owner(self.model, place) if own in ("tau", "kp", "kd") else joint
                 return joint, f"the control gives {own} = {value[0].ravel()[place]} at joint {joint!r}"
-        try:
-            acting: dict[str, Any] = {
-                n: x for n, x in run.acting.constant.items() if not n.startswith("control")
-            }
-            acting |= {n: x[k] for n, x in run.acting.series.items()}
-            acting |= {
-                n.partition("_")[2]: x[0]
-                for n, x in found.items()
-                if n.partition("_")[2] in ("tau", "f_ext", "kp", "kd", "setpoint")
-            }
-            acting.pop("momentum", None)
-            acting.setdefault("tau", np.zeros(self.model.nv))
-            with preferring("cpu"):
-                step(self.model, q, v, dt=self.dt, **acting, **self.options)
-        except KinetreeError as error:
+        acting: dict[str, Any] = {n: x for n, x in run.acting.constant.items() if not n.startswith("control")}
+        acting |= {n: x[k] for n, x in run.acting.series.items()}
+        acting |= {
+            n.partition("_")[2]: x[0]
+            for n, x in found.items()
+            if n.partition("_")[2] in ("tau", "f_ext", "kp", "kd", "setpoint")
+        }
+        acting.pop("momentum", None)
+        acting.setdefault("tau", np.zeros(self.model.nv))
+        error = self._refusal(q, v, acting)
+        if isinstance(error, SingularError) and not isinstance(
+            self._refusal(q, np.zeros_like(v), acting), SingularError
+        ):
+            error = None  # it has inertia at rest: the speeds are too large for the digits of the numbers
+        if error is not None:
             return joint, str(error).removeprefix("step: ")
         if not fine:
             bad = np.flatnonzero(~np.isfinite(found["v"][0]))
             joint = owner(self.model, int(bad[0])) if len(bad) and len(bad) < self.model.nv else joint
         speed = float(np.abs(v).max(initial=0.0))
         return joint, f"the motion diverges: joint {joint!r} moves fastest, with {speed:.3g} rad/s or m/s"
+
+    def _refusal(self, q: Array, v: Array, acting: dict[str, Any]) -> KinetreeError | None:
+        """The error of a step from this state, if it has one."""
+        try:
+            with preferring("cpu"), np.errstate(all="ignore"):
+                step(self.model, q, v, dt=self.dt, **acting, **self.options)
+        except KinetreeError as error:
+            return error
+        return None
 
 
 def alone(run: Run, index: tuple[int, ...], memory: dict[str, Array]) -> tuple[Run, dict[str, Array]]:

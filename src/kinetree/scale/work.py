@@ -143,7 +143,7 @@ class Work:
             if isinstance(error, ArgumentError):
                 raise  # affects all runs
             if stop - start == 1:
-                reasons[start] = str(error)
+                reasons[start] = str(self._error(inputs) or error)
                 return {}
             middle = (start + stop) // 2
             halves = []
@@ -155,6 +155,15 @@ class Work:
             if len(values) != stop - start:
                 raise ArgumentError(f"scale.map: '{name}' has {len(values)} rows for {stop - start} runs")
         return rows
+
+    def _error(self, inputs: dict[str, Array]) -> KinetreeError | None:
+        """The error of a single run that failed, from a call without the axis of runs: it names no state."""
+        if isinstance(self.function, Function):
+            try:
+                self.function(self.model, **self.fixed | {name: x[0] for name, x in inputs.items()})
+            except KinetreeError as error:
+                return error
+        return None
 
     def _called(self, inputs: dict[str, Array], start: int, reasons: dict[int, str]) -> Rows:
         if self.function is simulate:
