@@ -143,6 +143,18 @@ def test_an_empty_batch(arm):
     assert found.q.shape == (0, 7) and found.success.shape == (0,)
 
 
+def test_a_model_that_cannot_move_is_where_it_is():
+    builder = kt.ModelBuilder("post")
+    builder.add_body("post", "world", kt.Fixed(), inertia=kt.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    builder.add_frame("tip", "post", kt.Pose(p=(0, 0, 1)))
+    targets = {"tip": np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 3.0]])}
+    for q0 in (None, np.zeros(0), np.zeros((2, 0))):
+        found = kt.inverse_kinematics(builder.build(), targets, q0)
+        assert found.q.shape == (2, 0)
+        np.testing.assert_array_equal(found.success, [True, False])
+        np.testing.assert_allclose(found.error, [0.0, 2.0])
+
+
 LOOPS = {
     "cassie_leg": "sole", "gripper": "right_pad", "four_bar": "coupler_end", "delta": "tool",
     "parallel_ankle": "sole", "slider_crank": "piston", "stewart": "seat",

@@ -77,7 +77,7 @@ def pose_descent(
     if model.loops:
         q, _ = ops.repeat(iterations, closed, q, LONGEST)
         q, _ = _kept(model, q, q)
-    else:
+    elif model.nv:
         q = ops.repeat(iterations, improved, q)
     e, _ = _errors(model, q, goals, weights, frames, points)
     ends = np.cumsum([3 if is_point else 6 for is_point in points])[:-1]

@@ -85,7 +85,7 @@ def inverse_kinematics(
     starts = model.memo((inverse_kinematics, attempts, seed), lambda: model.random_state(seed, attempts)[0])
     work = _Problems(model, goals, _read_weights(frames, weights), options, starts)
     if start is not None:
-        work.begin(np.broadcast_to(start, (*batch, model.nq)).reshape(-1, model.nq))
+        work.begin(np.broadcast_to(start, (*batch, model.nq)).reshape(len(goals), model.nq))
     for _ in range(attempts):
         if not work.attempt(tolerance):
             break
