@@ -249,6 +249,10 @@ SKEWED = np.diag([1.0, 1.0, 2.0, 1.0])
         ({"flange": (0, 0, 0)}, {"weights": {"link1": 1}}, ArgumentError, "no target"),
         ({"flange": (0, 0, 0)}, {"weights": {"flange": -1}}, ArgumentError, "not negative"),
         ({"flange": (0, 0, 0)}, {"attempts": 0}, ArgumentError, "positive whole number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": 0.0}, ArgumentError, "tolerance must be a positive number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": -1}, ArgumentError, "tolerance must be a positive number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": np.nan}, ArgumentError, "tolerance must be a positive number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": "fine"}, ArgumentError, "tolerance must be a positive number"),
     ],
 )
 def test_what_makes_no_sense_is_said(arm, targets, options, error, words):

@@ -63,7 +63,8 @@ def inverse_kinematics(
         A `Solution` with `q`, `success` and `error`.
 
     Raises:
-        ArgumentError, ShapeError: a target that is neither a pose nor a position, an unknown frame, NaN.
+        ArgumentError, ShapeError: a target that is neither a pose nor a position, an unknown frame, NaN, a
+            tolerance that is not positive.
         StateError: `q0` is not a position of the model: a quaternion is not of unit length, a loop is open.
     """
     if not isinstance(model, Model):
@@ -72,6 +73,8 @@ def inverse_kinematics(
         )
     if isinstance(attempts, bool) or not isinstance(attempts, (int, np.integer)) or attempts < 1:
         raise ArgumentError(f"inverse_kinematics: attempts must be a positive whole number, got {attempts!r}")
+    if not isinstance(tolerance, (int, float, np.floating, np.integer)) or not 0 < tolerance < np.inf:
+        raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
     frames, points, goals = _read_targets(model, targets)
     start = None if q0 is None else _read("q0", q0, (model.nq,))
     try:
