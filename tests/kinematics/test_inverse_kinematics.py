@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import ArgumentError, ShapeError
+from kinetree.errors import ArgumentError, AssemblyError, ShapeError
+from kinetree.kinematics import inverse
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,94 @@ def test_an_empty_batch(arm):
     assert found.q.shape == (0, 7) and found.success.shape == (0,)
 
 
+def test_a_model_that_cannot_move_is_where_it_is():
+    builder = kt.ModelBuilder("post")
+    builder.add_body("post", "world", kt.Fixed(), inertia=kt.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    builder.add_frame("tip", "post", kt.Pose(p=(0, 0, 1)))
+    targets = {"tip": np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 3.0]])}
+    for q0 in (None, np.zeros(0), np.zeros((2, 0))):
+        found = kt.inverse_kinematics(builder.build(), targets, q0)
+        assert found.q.shape == (2, 0)
+        np.testing.assert_array_equal(found.success, [True, False])
+        np.testing.assert_allclose(found.error, [0.0, 2.0])
+
+
+LOOPS = {
+    "cassie_leg": "sole", "gripper": "right_pad", "four_bar": "coupler_end", "delta": "tool",
+    "parallel_ankle": "sole", "slider_crank": "piston", "stewart": "seat",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_models_with_loops_reach_their_targets(name, cases):
+    model, frame = getattr(kt.zoo, name)(), LOOPS[name]
+    goals = reachable(model, frame, cases(30), 2)
+    for targets in (goals, goals[:, :3, 3]):
+        found = kt.inverse_kinematics(model, {frame: targets})
+        assert found.success.all()
+        np.testing.assert_allclose(model.assemble(found.q), found.q, atol=1e-9)
+    reached = kt.frame_placement(model, found.q, frame=frame)[:, :3, 3]
+    assert np.abs(reached - goals[:, :3, 3]).max() < 2e-6
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_targets_out_of_reach_of_models_with_loops(name):
+    """The answer is a closed position, however far away the target is, and others in the batch are solved."""
+    model, frame = getattr(kt.zoo, name)(), LOOPS[name]
+    goals = reachable(model, frame, 5, 3)[:, :3, 3]
+    goals[1:4] += np.array([[3.0, 0.0, 2.0], [1e6, 0.0, 0.0], [0.0, 0.0, 1e200]])
+    found = kt.inverse_kinematics(model, {frame: goals}, attempts=20)
+    np.testing.assert_array_equal(found.success, [True, False, False, False, True])
+    assert np.isfinite(found.q).all()
+    reached = kt.frame_placement(model, found.q, frame=frame)[:, :3, 3]  # raises for open loops
+    np.testing.assert_allclose(np.linalg.norm((reached - goals)[:3], axis=-1), found.error[:3], atol=2e-6)
+
+
+def test_steps_that_would_tear_a_loop_are_not_taken():
+    """Targets beyond the dead points of a gripper; plain Python takes and leaves out the same steps."""
+    from kinetree.kinematics.descent import pose_descent
+
+    model = kt.zoo.gripper()
+    goals = reachable(model, "right_pad", 2, 4)[:, None]
+    goals[..., :3, 3] += (0.0, 0.1, -0.1)
+    given = model.random_state(3, 2)[0], goals, np.ones((1, 2)), 1e-3
+    options = {"frames": ("right_pad",), "points": (True,), "limits": False}
+    q, error = pose_descent(model, *given, **options)
+    start = kt.frame_placement(model, given[0], "right_pad")[:, :3, 3]
+    assert (error[:, 0] < np.linalg.norm(goals[:, 0, :3, 3] - start, axis=-1)).all()
+    again = pose_descent(model, *given, **options, target="eager")
+    np.testing.assert_allclose(q, again[0], atol=1e-9)
+    np.testing.assert_allclose(error, again[1], atol=1e-9)
+
+
+def test_a_problem_that_a_kernel_refuses_does_not_take_the_batch_along(arm, monkeypatch):
+    goals = reachable(arm, "flange", 9, 6)
+    alone = kt.inverse_kinematics(arm, {"flange": goals}, attempts=30)
+    kernel = inverse.pose_descent
+
+    def refusing(model, q, targets, *rest, **options):
+        if (targets == goals[4]).all((-1, -2)).any():
+            raise AssemblyError("a loop would open")
+        return kernel(model, q, targets, *rest, **options)
+
+    monkeypatch.setattr(inverse, "pose_descent", refusing)
+    q0 = np.full(7, 0.1)
+    for start in (None, q0):
+        found = kt.inverse_kinematics(arm, {"flange": goals}, start, attempts=30)
+        np.testing.assert_array_equal(found.success, np.arange(9) != 4)
+        assert np.isfinite(found.q).all() and found.error[4] == np.inf
+        if start is None:
+            np.testing.assert_array_equal(found.q[found.success], alone.q[found.success])
+        else:
+            np.testing.assert_array_equal(found.q[4], q0)
+
+
+def test_a_start_with_an_open_loop_is_refused():
+    model = kt.zoo.four_bar()
+    with pytest.raises(AssemblyError, match=r"inverse_kinematics: q0: loop .* is open"):
+        kt.inverse_kinematics(model, {"coupler_end": (0, 0, 0)}, model.neutral() + [0.5, 0.0, 0.0])
+
+
 SKEWED = np.diag([1.0, 1.0, 2.0, 1.0])
 
 
@@ -160,6 +249,10 @@ SKEWED = np.diag([1.0, 1.0, 2.0, 1.0])
         ({"flange": (0, 0, 0)}, {"weights": {"link1": 1}}, ArgumentError, "no target"),
         ({"flange": (0, 0, 0)}, {"weights": {"flange": -1}}, ArgumentError, "not negative"),
         ({"flange": (0, 0, 0)}, {"attempts": 0}, ArgumentError, "positive whole number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": 0.0}, ArgumentError, "tolerance must be a positive number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": -1}, ArgumentError, "tolerance must be a positive number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": np.nan}, ArgumentError, "tolerance must be a positive number"),
+        ({"flange": (0, 0, 0)}, {"tolerance": "fine"}, ArgumentError, "tolerance must be a positive number"),
     ],
 )
 def test_what_makes_no_sense_is_said(arm, targets, options, error, words):

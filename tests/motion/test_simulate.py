@@ -471,6 +471,10 @@ BAD = [
     ({"events": [3]}, "an event must be a function"),
     ({"parameters": np.zeros((3, 10))}, "parameters has shape"),
     ({"integrator": "dopri5", "reset_momentum": np.zeros(6)}, "no reset of the momentum"),
+    ({"integrator": "dopri5", "tolerance": -1}, "tolerance of dopri5 must be a positive number, got -1"),
+    ({"integrator": "dopri5", "tolerance": 0.0}, "tolerance of dopri5 must be a positive number"),
+    ({"integrator": "dopri5", "tolerance": np.nan}, "tolerance of dopri5 must be a positive number"),
+    ({"integrator": "RK45", "tolerance": np.inf}, "tolerance of RK45 must be a positive number"),
 ]
 
 

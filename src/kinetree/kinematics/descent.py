@@ -9,7 +9,8 @@ import numpy as np
 from kinetree import functions as of
 from kinetree import ops
 from kinetree.model import Model
-from kinetree.model.configuration import snapped
+from kinetree.model.closed_positions import loop_nodes, units_of
+from kinetree.model.configuration import ahead, snapped
 from kinetree.spanning import independent, spanned
 from kinetree.spatial import Factored, Matrix
 from kinetree.spatial.quaternion import quaternion_from_matrix
@@ -18,6 +19,9 @@ from kinetree.stages import function
 Array = np.ndarray
 
 INSIDE, HARD = 2e-6, 1e3  # rad or m: distance from a limit at which a joint of a loop is held, and its weight
+LONGEST = 0.25  # longest step of a joint in a loop, rad or sizes of the loop
+SHORTER, LONGER = 0.25, 2.0  # factors of the longest step after one that tears a loop, and after others
+CLOSED, ALIVE = 1.5, 2.0  # a position counts as sound from these numbers on; functions refuse those below 1
 LEAST = 1e-12  # least damping, as a fraction of the trace of J J^T, for a step even in a singular posture
 
 
@@ -45,22 +49,36 @@ def pose_descent(
     error, with its row of G. `weights` are (w_r, w_p); `error` is |e| of each frame at the end, including
     that of such joints.
 
+    A step that would move a joint of a loop far is shortened. One that would tear a loop, or lead to a dead
+    point, is not taken, and the next ones are shorter: the loops stay closed.
+
     Reference: Sugihara (2011), solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method.
     """
     points = points or (False,) * len(frames)
+    low, high = _limits(model) if limits else ({}, {})
 
-    def improved(q: Array) -> Array:
+    def towards(q: Array) -> Array:
         e, J = _errors(model, q, goals, weights, frames, points)
         if limits and model.loops:
             beyond, rows = _beyond(model, q, INSIDE, J.T @ e)
             e, J = np.concatenate([e, beyond]), np.concatenate([J, rows])
-        low, high = _limits(model) if limits else ({}, {})
         added = damping * ops.dot(e, e) + LEAST * ops.dot(J, J) + 1e-300
-        step = _step(e, J * _free(model, q, J.T @ e, low, high), added)
-        end = _clipped(model.integrate(q, step), low, high)
-        return snapped(model, end) if model.loops else end
+        return _step(e, J * _free(model, q, J.T @ e, low, high), added)
 
-    q = ops.repeat(iterations, improved, q)
+    def improved(q: Array) -> Array:
+        return _clipped(model.integrate(q, towards(q)), low, high)
+
+    def closed(q: Array, longest: Any) -> tuple[Array, Any]:
+        step = towards(q)
+        part = longest / ops.max(longest, _length(model, q, step))
+        end, is_sound = _kept(model, _clipped(ahead(model, q, part * step), low, high), q)
+        return end, ops.where(is_sound, ops.min(LONGEST, LONGER * longest), SHORTER * longest)
+
+    if model.loops:
+        q, _ = ops.repeat(iterations, closed, q, LONGEST)
+        q, _ = _kept(model, q, q)
+    elif model.nv:
+        q = ops.repeat(iterations, improved, q)
     e, _ = _errors(model, q, goals, weights, frames, points)
     ends = np.cumsum([3 if is_point else 6 for is_point in points])[:-1]
     rest = _beyond(model, q, 0.0, np.zeros(model.nv))[0] if limits and model.loops else e[:0]
@@ -82,6 +100,28 @@ def _errors(
         errors += list(moving * (R.T @ (goal[:3, 3] - p)))
         rows += [moving * row for row in J[3:]]
     return np.array(errors), np.array(rows)
+
+
+def _length(model: Model, q: Array, step: Array) -> Any:
+    """The largest motion of a joint in a loop during a step, rad or sizes of the loop."""
+    parts: list[Any] = []
+    for node in loop_nodes(model):
+        u = node.closed([q[k] for k in node.q_index]).velocities([step[k] for k in node.v_index])
+        parts += [x / unit for x, unit in zip(u, units_of(node), strict=True)]
+    return ops.largest(np.array(parts))
+
+
+def _kept(model: Model, q: Array, before: Array) -> tuple[Array, Any]:
+    """The position with its loops closed, or the one before where they cannot be; and whether they can."""
+    end = snapped(model, q)
+    sound: Any = 1.0
+    for node in loop_nodes(model):
+        own = [end[k] for k in node.q_index]
+        for numbers, least in ((node.openness(own), CLOSED), (node.deadness(own), ALIVE)):
+            for number in numbers:
+                sound = ops.where(ops.less_equal(least, number), sound, 0.0)  # NaN is not sound
+    is_sound = ops.less_equal(1.0, sound)
+    return np.array([ops.where(is_sound, a, b) for a, b in zip(end, before, strict=True)]), is_sound
 
 
 def _step(e: Array, J: Array, damping: Any) -> Array:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.errors import ArgumentError, ShapeError
+from kinetree.errors import ArgumentError, ShapeError, SingularError, StateError
 from kinetree.kinematics.descent import pose_descent
 from kinetree.model import Model
+from kinetree.model.configuration import require_sound
 
 Array = np.ndarray
 
@@ -62,7 +63,9 @@ def inverse_kinematics(
         A `Solution` with `q`, `success` and `error`.
 
     Raises:
-        ArgumentError, ShapeError: a target that is neither a pose nor a position, an unknown frame, NaN.
+        ArgumentError, ShapeError: a target that is neither a pose nor a position, an unknown frame, NaN, a
+            tolerance that is not positive.
+        StateError: `q0` is not a position of the model: a quaternion is not of unit length, a loop is open.
     """
     if not isinstance(model, Model):
         raise ArgumentError(
@@ -70,18 +73,22 @@ def inverse_kinematics(
         )
     if isinstance(attempts, bool) or not isinstance(attempts, (int, np.integer)) or attempts < 1:
         raise ArgumentError(f"inverse_kinematics: attempts must be a positive whole number, got {attempts!r}")
+    if not isinstance(tolerance, (int, float, np.floating, np.integer)) or not 0 < tolerance < np.inf:
+        raise ArgumentError(f"inverse_kinematics: tolerance must be a positive number, got {tolerance!r}")
     frames, points, goals = _read_targets(model, targets)
     start = None if q0 is None else _read("q0", q0, (model.nq,))
     try:
         batch = np.broadcast_shapes(goals.shape[:-3], () if start is None else start.shape[:-1])
     except ValueError:
         raise ShapeError("inverse_kinematics: batch axes of q0 and of the targets do not broadcast") from None
+    if start is not None:
+        require_sound(model, "inverse_kinematics: q0", start)
     goals = np.broadcast_to(goals, (*batch, *goals.shape[-3:])).reshape(-1, *goals.shape[-3:])
     options = {"frames": frames, "points": points, "limits": bool(limits), "iterations": ITERATIONS}
     starts = model.memo((inverse_kinematics, attempts, seed), lambda: model.random_state(seed, attempts)[0])
     work = _Problems(model, goals, _read_weights(frames, weights), options, starts)
     if start is not None:
-        work.begin(np.broadcast_to(start, (*batch, model.nq)).reshape(-1, model.nq))
+        work.begin(np.broadcast_to(start, (*batch, model.nq)).reshape(len(goals), model.nq))
     for _ in range(attempts):
         if not work.attempt(tolerance):
             break
@@ -102,13 +109,13 @@ class _Problems:
         self.used = np.zeros(count, int)  # number of starts used by each problem
         self.next = np.empty((count, model.nq))
         self.last = np.full(count, np.inf)  # the error after the last attempt from the same start
-        self.best, self.error = np.full((count, model.nq), np.nan), np.full(count, np.inf)
+        self.best, self.error = np.tile(starts[0], (count, 1)), np.full(count, np.inf)
         self.errors = np.full((count, len(self.own)), np.inf)
         self.fresh = np.ones(count, bool)  # to begin from the next start
 
     def begin(self, q: Array) -> None:
         """Begin with given positions."""
-        self.next[:] = q
+        self.next[:] = self.best[:] = q
         self.fresh[:] = False
 
     def attempt(self, tolerance: float) -> bool:
@@ -137,12 +144,26 @@ class _Problems:
 
     def _descend(self, problems: Array, q: Array, damping: Any = DAMPING) -> tuple[Array, Array]:
         """Positions and errors of problems after one kernel call from q; the best are kept."""
-        q, errors = pose_descent(self.model, q, self.goals[problems], self.weights, damping, **self.options)
+        q, errors = self._moved(problems, q, np.broadcast_to(damping, len(problems)))
         error = np.linalg.norm(errors, axis=-1)
         better = error < self.error[problems]
         found = problems[better]
         self.best[found], self.error[found], self.errors[found] = q[better], error[better], errors[better]
         return q, error
+
+    def _moved(self, problems: Array, q: Array, damping: Array) -> tuple[Array, Array]:
+        """The result of a kernel call. A problem that the kernel refuses stays at q, with an infinite error.
+
+        The kernel raises an error for a whole batch; halves of it, and halves of these, show which it is.
+        """
+        try:
+            return pose_descent(self.model, q, self.goals[problems], self.weights, damping, **self.options)
+        except (StateError, SingularError):
+            if len(problems) == 1:
+                return q, np.full((1, len(self.own)), np.inf)
+        half = len(problems) // 2
+        parts = [self._moved(problems[k], q[k], damping[k]) for k in (slice(half), slice(half, None))]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
     def _start(self, problems: Array) -> None:
         """Give problems another start: random or, every other time, random only in one limb.

@@ -198,6 +198,12 @@ def integrated(model: Model, node: LoopNode, q: Sequence[Any], dv: Sequence[Any]
     return x
 
 
+def tangential(model: Model, node: LoopNode, q: Sequence[Any], dv: Sequence[Any]) -> Sequence[Any]:
+    """The coordinates of a node after all its joints have moved as dv asks: its loops are not closed."""
+    start = node.closed(q)
+    return start.moved(start.velocities(dv))
+
+
 def differing(model: Model, node: LoopNode, q0: Sequence[Any], q1: Sequence[Any]) -> Sequence[Any]:
     """The velocities of a node that lead from q0 to q1: the inverse of `integrated`."""
     v = node.difference(q0, q1)
@@ -231,7 +237,7 @@ def _moved(node: LoopNode, q: Sequence[Array], dv: Sequence[Array]) -> list[Arra
     q, dv = _plain(q), _plain(dv)
     start = node.closed(q)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        units = _units(node)
+        units = units_of(node)
         rates = zip(start.velocities(dv), units, strict=True)
         reach = np.max(np.broadcast_arrays(*(np.abs(u / s) for u, s in rates)), axis=0)
         parts = np.nan_to_num(np.clip(np.ceil(reach / LONGEST), 1.0, PARTS), nan=1.0)
@@ -258,8 +264,8 @@ def _is_open(node: LoopNode, q: Sequence[Array]) -> Any:
     return np.any([number < 1 for number in node.openness(q)], axis=0)
 
 
-def _units(node: LoopNode) -> list[float]:
-    """The units of the velocities of all joints."""
+def units_of(node: LoopNode) -> list[float]:
+    """The units of the velocities of all joints: 1 rad, or the size of the loop."""
     found = [1.0] * node.solution.width
     for m, own in own_joints(node):
         for j, kind in zip(own.places, m.joint.rates, strict=True):
@@ -274,7 +280,7 @@ def walked(model: Model, node: LoopNode, targets: Array, rng: np.random.Generato
     random position on the way there.
     """
     assembly, closing = assembly_of(model, node), node.solution
-    units = np.array(_units(node))
+    units = np.array(units_of(node))
     q = np.repeat(np.array(node.reference, dtype=float)[None], len(targets), axis=0)
     way = (assembly.apart(q, targets) * units)[:, list(closing.independent)]
     far = units[list(closing.independent)]

@@ -89,7 +89,12 @@ def integrate(model: Model, q: Any, dv: Any) -> np.ndarray:
     """q (+) dv: the position reached from `q` by moving with the velocity `dv` for a unit of time."""
     q, dv = read(model, "integrate", "q", q), read(model, "integrate", "dv", dv)
     require_sound(model, "integrate", q)
-    return _apply(model, "integrate", ("q", "v", "q"), lambda a, b: a + b, q, dv)
+    return _apply(model, "integrate", ("q", "v", "q"), lambda a, b: a + b, closing.integrated, q, dv)
+
+
+def ahead(model: Model, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    """`integrate` that refuses nothing: loops open by the square of `dv`, and `snapped` closes them."""
+    return _apply(model, "integrate", ("q", "v", "q"), lambda a, b: a + b, closing.tangential, q, dv)
 
 
 def difference(model: Model, q0: Any, q1: Any) -> np.ndarray:
@@ -97,14 +102,14 @@ def difference(model: Model, q0: Any, q1: Any) -> np.ndarray:
     q0, q1 = read(model, "difference", "q0", q0), read(model, "difference", "q1", q1)
     require_sound(model, "difference", q0)
     require_sound(model, "difference", q1)
-    return _apply(model, "difference", ("q", "q", "v"), lambda a, b: b - a, q0, q1)
+    return _apply(model, "difference", ("q", "q", "v"), lambda a, b: b - a, closing.differing, q0, q1)
 
 
 def rate(model: Model, q: Any, v: Any) -> np.ndarray:
     """The rates of the position coordinates, qdot = A(q) v."""
     q, v = read(model, "rate", "q", q), read(model, "rate", "v", v)
     require_sound(model, "rate", q)
-    return _apply(model, "rate", ("q", "v", "q"), lambda a, b: b, q, v)
+    return _apply(model, "rate", ("q", "v", "q"), lambda a, b: b, closing.changing, q, v)
 
 
 def normalize(model: Model, q: Any) -> np.ndarray:
@@ -193,14 +198,21 @@ def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
 
 
 def _apply(
-    model: Model, method: str, spaces: tuple[str, str, str], rule: Callable, a: np.ndarray, b: np.ndarray
+    model: Model,
+    method: str,
+    spaces: tuple[str, str, str],
+    rule: Callable[[Any, Any], Any],
+    in_loops: Callable[..., Sequence[Any]],
+    a: np.ndarray,
+    b: np.ndarray,
 ) -> np.ndarray:
     """One operation on all joints: at once where coordinates form a vector space, else joint by joint.
 
-    `spaces` says whether both operands and the result are positions (q) or velocities (v).
+    `spaces` says whether both operands and the result are positions (q) or velocities (v). `method` of other
+    joints is called, and `in_loops` for each node with loops.
     """
     if a.ndim == b.ndim == 1 and "O" not in (a.dtype.kind, b.dtype.kind):  # the same bits as in a batch
-        return _apply(model, method, spaces, rule, a[None], b[None])[0]
+        return _apply(model, method, spaces, rule, in_loops, a[None], b[None])[0]
     first, second, result = spaces
     vector, others = model.coordinate_places
     batch = broadcast(method, a.shape[:-1], b.shape[:-1])
@@ -215,14 +227,9 @@ def _apply(
     for node in loop_nodes(model):
         index = {"q": list(node.q_index), "v": list(node.v_index)}
         operands = tuple(_entry(a, k) for k in index[first]), tuple(_entry(b, k) for k in index[second])
-        for k, value in zip(index[result], IN_LOOPS[method](model, node, *operands), strict=True):
+        for k, value in zip(index[result], in_loops(model, node, *operands), strict=True):
             out[..., k] = value
     return out
-
-
-IN_LOOPS: dict[str, Callable[..., Sequence[Any]]] = {
-    "integrate": closing.integrated, "difference": closing.differing, "rate": closing.changing
-}  # fmt: skip
 
 
 def broadcast(caller: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:

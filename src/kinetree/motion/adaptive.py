@@ -65,6 +65,10 @@ def run(work: Simulation, events: Events, tolerance: float, bar: Progress) -> No
         raise ArgumentError(
             f"simulate: {method} has no fixed steps: no memory of controls, no reset of the momentum"
         )
+    if not isinstance(tolerance, (int, float, np.floating, np.integer)) or not 0 < tolerance < np.inf:
+        raise ArgumentError(
+            f"simulate: the tolerance of {method} must be a positive number, got {tolerance!r}"
+        )
     if method in SCIPY:
         _needed()
     total = max(1, int(np.prod(work.batch)))
