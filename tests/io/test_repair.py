@@ -181,3 +181,17 @@ def test_the_report_reads_well():
     text = str(report)
     assert "repaired: 1" in text and "Repaired: nearest physical inertia." in text and "merged: 1" in text
     assert report.to_dict()["findings"] and report.format == "urdf"
+
+
+@pytest.mark.parametrize(("lower", "upper"), [("-inf", "-inf"), ("inf", "inf"), ("inf", "1")])
+@pytest.mark.parametrize("repair", [False, True])
+def test_limits_that_no_position_satisfies(lower, upper, repair):
+    """An upper limit of -inf, as SDF says by -1e30, let random states be infinite."""
+    limit = f'<limit lower="{lower}" upper="{upper}" velocity="1" effort="1"/>'
+    body = f'<link name="b">{inertial(1.0, 1.0, 1.0, 1.0)}</link>'
+    hinge = f'<joint name="j" type="revolute"><parent link="a"/><child link="b"/>{limit}</joint>'
+    text = f'<robot name="r"><link name="a"/>{body}{hinge}</robot>'
+    model = kt.load(text, repair=repair)
+    assert [f.rule for f in model.report.findings if f.rule.startswith("limits")][:1] == ["limits-swapped"]
+    q, v = model.random_state(np.random.default_rng(0), 5)
+    assert np.isfinite(q).all() and np.isfinite(kt.forward_dynamics(model, q, v, 0 * v)).all()

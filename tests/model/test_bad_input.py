@@ -179,6 +179,7 @@ case("limits exchanged", add(limits=(1.0, -1.0)), "joint 'new': limits", "lower 
 case("limits exchanged in a record", add(limits=Limits(1.0, -1.0)), "joint 'new': limits", "exchange")
 for bad in (1.0, "low", (1.0,), (1.0, 2.0, 3.0), [1, 2, 3, 4, 5], True, LINK):
     case(f"limits {str(bad)[:14]!r}", add(limits=bad), "joint 'new': limits")
+case("limits at infinity", add(limits=(math.inf, math.inf)), "joint 'new'", "no position lies between")
 case("limits nan", add(limits=(NAN, 1.0)), "joint 'new': limits, lower", "finite")
 case("limits text", add(limits=("low", "high")), "joint 'new': limits, lower")
 case("limits none", add(limits=(None, 1.0)), "joint 'new': limits, lower")

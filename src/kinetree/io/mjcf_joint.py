@@ -123,15 +123,11 @@ def _limits(element: Element, kind: str, compiler: Compiler, log: Log) -> Limits
     lower, upper = vector(element, "range", 2, (0.0, 0.0), log)
     limited = choice(element, "limited", ("true", "false", "auto"), "auto", log)
     if limited == "true" or (limited == "auto" and compiler.autolimits and lower != upper):
-        if lower > upper:
-            repaired = log.repairable(
-                "limits-swapped", element.where, f"range {lower:g} {upper:g}", "limits exchanged"
-            )
-            lower, upper = (upper, lower) if repaired else (-inf, inf)
+        lower, upper = log.bounds(unbounded(lower), unbounded(upper), element.where)
         if kind == "hinge":
             lower, upper = compiler.angle(lower), compiler.angle(upper)
         if kind in _AXIAL:
-            limits |= {"lower": unbounded(lower), "upper": unbounded(upper)}
+            limits |= {"lower": lower, "upper": upper}
         else:
             where = Where(element.file, element.line, element.label)
             problem = f"the range of a {kind} joint bounds its total angle, not single coordinates"

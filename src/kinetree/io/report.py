@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -95,6 +96,19 @@ class Log:
         assert RULES[rule].repairable, rule
         self.add(rule, where, problem, remedy, change if self.repair else "")
         return self.repair
+
+    def bounds(self, lower: float, upper: float, where: Where) -> tuple[float, float]:
+        """Limits of a joint that some position satisfies: exchanged if swapped and repaired, or none."""
+        if lower > upper:
+            problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
+            if not self.repairable("limits-swapped", where, problem, "limits exchanged"):
+                return -math.inf, math.inf
+            lower, upper = upper, lower
+        if lower == math.inf or upper == -math.inf:
+            problem = f"no position lies between the limits {lower:g} and {upper:g}"
+            self.repairable("limits-swapped", where, problem, "limits dropped")
+            return -math.inf, math.inf
+        return lower, upper
 
     @property
     def errors(self) -> list[Finding]:

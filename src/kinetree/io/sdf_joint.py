@@ -93,10 +93,7 @@ def _limits(limit: Element | None, element: Element, log: Log) -> Limits:
     lower, upper = bound_in(limit, "lower", -inf, log), bound_in(limit, "upper", inf, log)
     if kind == "continuous":
         lower, upper = -inf, inf
-    if lower > upper:
-        problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
-        repaired = log.repairable("limits-swapped", element.where, problem, "limits exchanged")
-        lower, upper = (upper, lower) if repaired else (-inf, inf)
+    lower, upper = log.bounds(lower, upper, element.where)
     speed, effort = (bound_in(limit, name, inf, log) for name in ("velocity", "effort"))
     return Limits(lower, upper, *(inf if x < 0 else x for x in (speed, effort)))  # negative: no limit
 

@@ -115,10 +115,7 @@ def _limits(element: Element, type_name: str, log: Log) -> Limits:
     lower, upper = -inf, inf
     if type_name != "continuous" and (limit.get("lower") is not None or limit.get("upper") is not None):
         lower, upper = (number(limit, side, 0.0, log, infinite=True) for side in ("lower", "upper"))
-    if lower > upper:
-        problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
-        repaired = log.repairable("limits-swapped", element.where, problem, "limits exchanged")
-        lower, upper = (upper, lower) if repaired else (-inf, inf)
+    lower, upper = log.bounds(lower, upper, element.where)
     return Limits(lower, upper, *(_magnitude(limit, side, element, log) for side in ("velocity", "effort")))
 
 

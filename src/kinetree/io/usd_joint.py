@@ -125,10 +125,7 @@ def _axis(prim: Any, name: str, stage: Stage, log: Log) -> tuple[float, ...]:
         f"limit:{name}:physics:low", f"limit:{name}:physics:high")  # fmt: skip
     lower, upper = (stage.number(prim, side, sign * inf, infinite=True) * unit
                     for side, sign in ((low, -1.0), (high, 1.0)))  # fmt: skip
-    if lower > upper:
-        problem = f"the lower limit {lower:g} is above the upper limit {upper:g}"
-        repaired = log.repairable("limits-swapped", where, problem, "limits exchanged")
-        lower, upper = (upper, lower) if repaired else (-inf, inf)
+    lower, upper = log.bounds(lower, upper, where)
     stiffness, damping, rest, effort = _drive(prim, f"drive:{name}:physics:", turns, stage, log)
     speed = stage.number(prim, "physxJoint:maxJointVelocity", inf, infinite=True) * unit
     armature = stage.number(prim, "physxJoint:armature") * power

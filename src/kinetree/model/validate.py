@@ -210,6 +210,11 @@ def limits(value: Any, count: int, what: str) -> Limits:
             raise ModelError(
                 f"{what}: the lower limit {low:g} is above the upper limit {high:g}: exchange them"
             )
+        if (ops.is_literal(low) and low == math.inf) or (ops.is_literal(high) and high == -math.inf):
+            raise ModelError(
+                f"{what}: no position lies between the limits {shown(low)} and {shown(high)}: "
+                "no limit is -inf below and inf above"
+            )
     not_negative(read.velocity, f"{what}, velocity")
     not_negative(read.effort, f"{what}, effort")
     return read
