@@ -20,7 +20,8 @@ import numpy as np
 from tests.reference.mechanism import ALL_TYPES, Mechanism
 from tests.reference.random_mechanism import random_mechanism
 from tests.soak.campaign import TooLongError
-from tests.targets.cases import COMMON, STATES, Case, Setting
+from tests.targets.cases import STATES, Case, Setting
+from tests.targets.cases import allowed as tolerances
 from tests.targets.execution import PRINTED
 
 import kinetree as kt
@@ -106,7 +107,7 @@ def is_light(seed: int) -> bool:
 def check(trial: Trial) -> None:
     """Raise AssertionError if targets, layouts or many digits disagree on a trial."""
     setting = trial.setting()
-    allowed = COMMON if setting.algorithm.pairs else 1.0
+    allowed = tolerances("compiled", setting.algorithm) if setting.algorithm.pairs else 1.0
     if is_light(trial.seed):
         target = LIGHT[trial.seed // 2 % len(LIGHT)]
         _close(setting, PRINTED[target](setting), allowed, target)
