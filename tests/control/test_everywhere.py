@@ -169,5 +169,5 @@ def test_what_makes_no_sense_is_said(make, error, words):
 
 def test_a_controller_of_another_model_is_refused():
     other = ROBOT.replace(gravity=(0, 0, -1.6))
-    with pytest.raises(ArgumentError, match="made for model"):
+    with pytest.raises(ArgumentError, match="made for another model"):
         kt.simulate(other, np.zeros(2), np.zeros(2), duration=0.01, dt=1e-3, control=ALL["PD"])
