@@ -115,9 +115,9 @@ def test_mimic_joints_on_one_way_of_a_loop():
     assert not Checked(welded, q, rng).all().failures
 
 
-@pytest.mark.parametrize("seed", [119, 8881])
+@pytest.mark.parametrize("seed", [119, 8881, 7495292349971])
 def test_loops_that_failed_once(seed):
-    """A recorded loop that never runs; a redundant row that only another branch of the loop opens."""
+    """A recorded loop that never runs; two with redundant rows that only another branch of the loop opens."""
     assert loops.trial(seed) == "multipliers"
 
 

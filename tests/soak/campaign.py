@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CAMPAIGNS = (
-    "lifetimes", "caches", "exported", "arguments", "interrupts", "fuzzer", "files", "stumbles", "trees",
-    "loops", "devices",
+    "lifetimes", "caches", "exported", "arguments", "loops", "fuzzer", "interrupts", "files", "stumbles",
+    "trees", "devices",
 )  # fmt: skip
 LIMIT = 600.0  # seconds for a trial, also on a busy machine
 BLOCK = 100  # seeds that a worker takes at a time

@@ -23,7 +23,7 @@ import kinetree as kt
 from kinetree import ops
 from kinetree.compiler.runtime import threads
 
-COUNT = 3600
+COUNT = 5400  # an hour of work on one core
 BLOCK = 10
 PATIENCE = 60.0  # seconds for a child or a thread to end
 

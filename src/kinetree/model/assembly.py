@@ -26,6 +26,7 @@ CLOSED = 1e-12  # in units of the loop's size
 SLACK = 1e-3  # rows that seemed redundant contradict the others if they open by more than this
 SAMPLES, TRIES, ITERATIONS, SOON = 24, 40, 80, 20  # samples that do not close in SOON iterations are dropped
 STRIDES, STRIDE = 6, 0.1  # number and length (rad or sizes) of the steps over which dropped rows are checked
+NEARBY = 0.5  # a position further from the tangent, in strides, may belong to another solution
 PATIENCE = 12  # iterations without progress before giving up
 WEAKEST = 1e-7  # singular values below this fraction of the largest count as zero
 NEARLY = 0.1  # rows that agree with others to this fraction are redundant in a sound mechanism
@@ -297,16 +298,23 @@ def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) ->
 
 
 def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
-    """Positions on several paths from `start`, along which only the kept rows are closed."""
-    rng = np.random.default_rng(2)
-    u = np.zeros((SAMPLES, len(kept.node.v_index)))
-    u[:, list(found.independent)] = rng.uniform(-1.0, 1.0, (SAMPLES, len(found.independent))) * STRIDE
+    """Positions on several paths from `start`, along which only the kept rows are closed.
+
+    Each step follows the tangent, and is taken only if closing then changes it little: kept rows may have
+    other solutions close by, in which the dropped ones are open.
+    """
+    rng, independent, dependent = np.random.default_rng(2), list(found.independent), list(found.dependent)
+    way = rng.uniform(-1.0, 1.0, (SAMPLES, len(independent), 1))
     q, seen = np.repeat(start[None], SAMPLES, axis=0), [start[None]]
     for _ in range(STRIDES):
-        ahead = kept.moved(q, u)
+        _, K = kept.rows(q)
+        u = np.zeros((SAMPLES, len(kept.node.v_index)))
+        u[:, independent] = way[..., 0]
+        u[:, dependent] = -np.linalg.solve(K[:, :, dependent], K[:, :, independent] @ way)[..., 0]
+        ahead = kept.moved(q, u * (STRIDE / np.maximum(np.abs(u).max(axis=1), 1.0))[:, None])
         trial, error = kept.closed(ahead, found.dependent, iterations=SOON)
         sound = (error < CLOSED) & (_liveliness(kept, found, trial) > ALIVE)
-        sound &= np.abs(kept.apart(ahead, trial)).max(axis=1, initial=0.0) < LONGEST  # the same branch
+        sound &= np.abs(kept.apart(ahead, trial)).max(axis=1, initial=0.0) < NEARBY * STRIDE
         q = np.where(sound[:, None], trial, q)
         seen.append(q)
     return np.vstack(seen)
