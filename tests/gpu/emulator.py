@@ -24,6 +24,7 @@ from kinetree.compiler.runtime.machine import host, lock
 SHARED, FREE = 227 << 10, 48 << 10  # bytes of shared memory of a block; those that need not be asked for
 DECLARATIONS = """declare i32 @thread_number()
 declare i32 @block_number()
+declare i32 @block_width()
 declare void @block_barrier()
 declare i32 @block_sum(i32)
 define internal i32 @block_count(i1 %mine) {
@@ -71,6 +72,7 @@ define internal void @arriving.wait.group(i32 %n) { ret void }
 BUILT_IN = {
     NVIDIA.thread: "call i32 @thread_number()",
     NVIDIA.block: "call i32 @block_number()",
+    NVIDIA.width: "call i32 @block_width()",
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
@@ -144,6 +146,7 @@ class Block:
         self._callbacks = {
             "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
+            "block_width": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: len(self._told)),
             "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
             "block_sum": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._sum),
         }

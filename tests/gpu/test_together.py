@@ -103,6 +103,25 @@ def test_time_loops_with_contact_in_float32(fake, dtype, ground, together):
     assert meets(fake) == together
 
 
+@pytest.mark.parametrize("count", [40, 100, 300])
+def test_blocks_of_small_batches_are_small(fake, count, monkeypatch):
+    """The bits do not depend on the size of blocks: every multiprocessor has one before they grow."""
+    wide: list[int] = []
+    launch = fake.cuLaunchKernel
+
+    def watched(function: Any, blocks: int, *rest: Any) -> int:
+        wide.append(rest[2])
+        return launch(function, blocks, *rest)
+
+    monkeypatch.setattr(fake, "cuLaunchKernel", watched)
+    model = scenes.box().replace(name="wide")
+    q, v = (x.astype("float32") for x in dropped(model, count))
+    here = kt.simulate(model, q, v, ground=True, **RUN)
+    found = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), ground=True, **RUN).numpy()
+    assert same_bits(found.q, here.q) and same_bits(found.v, here.v)
+    assert wide[-1] == {40: 32, 100: 64, 300: TOGETHER["float32"]}[count]
+
+
 def test_not_in_straight_programs(fake):
     q = np.zeros((5, 7), "float32")
     kt.inverse_dynamics(kt.zoo.arm7(), *map(kt.cuda.array, (q, q, q)))

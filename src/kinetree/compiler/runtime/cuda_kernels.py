@@ -106,8 +106,12 @@ class Launcher:
             check(status, "a kernel")
         return max(1, count.value)
 
-    def launch(self, arguments: Sequence[int], blocks: int, stream: int = 0) -> None:
-        """Launch the kernel; `arguments` are 64 bits each. The device must be current."""
+    def launch(self, arguments: Sequence[int], blocks: int, stream: int = 0, threads: int = 0) -> None:
+        """Launch the kernel; `arguments` are 64 bits each. The device must be current.
+
+        `threads` per block, if not as many as it was made for.
+        """
+        threads = threads or self.threads
         with self._lock:  # the arguments are copied before the launch returns
             if self._arguments is None:
                 self._arguments = (ctypes.c_int64 * len(arguments))()
@@ -117,13 +121,13 @@ class Launcher:
                 )
             self._arguments[:] = arguments
             if self._early:
-                facts = _Launch(blocks, 1, 1, self.threads, 1, 1, self.shared, stream, _EARLY, 1)
+                facts = _Launch(blocks, 1, 1, threads, 1, 1, self.shared, stream, _EARLY, 1)
                 status = driver().cuLaunchKernelEx(
                     ctypes.byref(facts), self.function, self._pointers, None
                 )
             else:
                 status = driver().cuLaunchKernel(
-                    self.function, blocks, 1, 1, self.threads, 1, 1, self.shared, stream, self._pointers, None
+                    self.function, blocks, 1, 1, threads, 1, 1, self.shared, stream, self._pointers, None
                 )
         if status:
             check(status, "starting a kernel")

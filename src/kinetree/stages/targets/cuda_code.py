@@ -48,6 +48,7 @@ class Ptx(NamedTuple):
     shared: int
     work: int  # per thread
     waves: int  # limit on waves of blocks, or 0
+    least: int  # threads in the smallest blocks, or 0 if all have as many
 
     def packed(self) -> bytes:
         facts = " ".join(map(str, self[1:]))
@@ -118,6 +119,15 @@ class Loaded(NamedTuple):
     blocks: int  # at most
     large_blocks: int  # of the kernel for large angles: as many as are resident
     work_numbers: int  # per thread, in device memory
+    least: int  # threads in the smallest blocks, or 0 if all have as many
+
+    def threads(self, count: int) -> int:
+        """The threads per block for so many states: small blocks, until every multiprocessor has one."""
+        most = self.launcher.threads
+        if not self.least:
+            return most
+        fair = -(-count // (self.launcher.device.processors * self.least)) * self.least
+        return min(most, 1 << (fair - 1).bit_length())
 
 
 class Code:
@@ -161,15 +171,17 @@ class Code:
         return None
 
     def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
-        blocks = min(-(-count // loaded.tile), loaded.blocks)
+        threads = loaded.threads(count)
+        tile = threads if loaded.least else loaded.tile
+        blocks = min(-(-count // tile), loaded.blocks)
         epoch = next(self._epoch) & (2**31 - 1)
-        work = notes.work(loaded.work_numbers * blocks * loaded.launcher.threads * self.dtype.itemsize)
+        work = notes.work(loaded.work_numbers * blocks * threads * self.dtype.itemsize)
         arguments += (loaded.tables.pointer, work, notes.memory.pointer, count, blocks, epoch)
-        loaded.launcher.launch(arguments, blocks, notes.stream)
+        loaded.launcher.launch(arguments, blocks, notes.stream, threads)
         if loaded.large is not None:
             few = min(blocks, loaded.large_blocks)
             arguments[-2] = few
-            loaded.large.launch(arguments, few, notes.stream)
+            loaded.large.launch(arguments, few, notes.stream, threads)
 
     # -- code
 
@@ -188,7 +200,7 @@ class Code:
         way["together"] = TOGETHER.get(str(self.dtype), 0)
         made = emit_gpu(self.program, str(self.dtype), layout, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
-        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves)
+        ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves, made.least)
         if name:
             cache.store(name, ptx.packed())
         return ptx
@@ -211,7 +223,7 @@ class Code:
                 blocks = near.waves * where.processors * launchers[0].resident()
             large = launchers[1] if self.turns else None
             few = where.processors * min(WAVES, launchers[-1].resident())
-            made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work)
+            made = Loaded(launchers[0], large, near.tile, constants, blocks, few, near.work, near.least)
             if self._proves_itself(made, where):
                 if level != levels[0] and known is None:
                     self._keep_level(near, where, level)
@@ -288,12 +300,13 @@ class Code:
         for result in results:
             result.memory.put(np.full(result.shape, 777.0, self.dtype))
         notes = Notes(where, 0)
-        blocks = min(-(-count // made.tile), 2)  # so that blocks also continue to a next tile
-        work = notes.work(made.work_numbers * blocks * launcher.threads * self.dtype.itemsize)
+        threads = 2 * made.least or launcher.threads  # two warps that meet, where blocks can be small
+        blocks = min(-(-count // (2 * made.least or made.tile)), 2)  # so that blocks continue to a next tile
+        work = notes.work(made.work_numbers * blocks * threads * self.dtype.itemsize)
         # epoch 0 is already noted: the kernel for large angles runs too
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)
         with where.current():
-            launcher.launch(arguments, blocks, 0)
+            launcher.launch(arguments, blocks, 0, threads)
         cuda_kernels.wait(where)
         found = [(r.numpy(), np.asarray(e)) for r, e in zip(results, expected, strict=True)]
         if self.exact:

@@ -30,7 +30,7 @@ HELD = {"float64": 95, "float32": 215}  # values that stay in registers then
 PRICES = (3, 6, 12, 16)  # costs of recomputation tried then, lowest first
 FULL = (8, 4)  # warps per multiprocessor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps -> warps with such room
-TOGETHER = {"float32": 128}  # threads per block that run loops with early exit in lockstep
+TOGETHER = {"float32": 256}  # most threads per block that run loops with early exit in lockstep
 
 
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:

@@ -17,6 +17,7 @@ class Device:
     own: str  # address space of thread-local memory; empty if it is the common one
     thread: str  # index of the thread in its block, i32
     block: str  # index of the block, i32
+    width: str  # threads in a block, i32; empty if that is fixed
     barrier: str
     meeting: str  # the same, where warps arrive from different code
     count: str  # a barrier that counts the threads of the block for which {0} holds, i32
@@ -88,6 +89,7 @@ NVIDIA = Device(
     "",
     "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
     "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
+    "call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()",
     "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
     "call void @llvm.nvvm.barrier.cta.sync.all(i32 1)",
     "call i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32 0, i1 {0})",
@@ -111,6 +113,7 @@ NVIDIA = Device(
     NVIDIA_WHOLE,
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
     "declare void @llvm.nvvm.barrier.cta.sync.all(i32)\n"
     "declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)\n"
@@ -132,6 +135,7 @@ AMD = Device(
     "addrspace(5)",
     "call i32 @llvm.amdgcn.workitem.id.x()",
     "call i32 @llvm.amdgcn.workgroup.id.x()",
+    "",
     "call void @llvm.amdgcn.s.barrier()",
     "call void @llvm.amdgcn.s.barrier()",
     "",

@@ -39,6 +39,7 @@ class GpuModule:
     shared_bytes: int  # dynamic, requested at launch
     work_numbers: int  # per thread in `work`; 0 if work arrays are thread-local
     waves: int  # waves of blocks to launch; blocks then loop over tiles
+    least: int = 0  # if blocks can be smaller, of one warp or more: a state per thread; 0: they cannot
 
 
 class Counter(str):
@@ -104,8 +105,9 @@ class GpuKernel(Printer):
             f"  %ctaid32 = {self.device.block}",
             "  %tid = zext i32 %tid32 to i64",
             "  %ctaid = zext i32 %ctaid32 to i64",
-            f"  %first = mul i64 %ctaid, {self.tile}",
-            f"  %step = mul i64 %blocks, {self.tile}",
+            *self.width(),
+            "  %first = mul i64 %ctaid, %width",
+            "  %step = mul i64 %blocks, %width",
             "  %any = icmp slt i64 %first, %n",
             "  br i1 %any, label %enter, label %finish",
             "enter:",
@@ -120,6 +122,10 @@ class GpuKernel(Printer):
             f"  %count = phi i32 [ 0, %{before} ], [ %count.next, %again ]",
         ]
         self._label = "states"
+
+    def width(self) -> list[str]:
+        """The number of states that a block computes at a time."""
+        return [f"  %width = add i64 0, {self.tile}"]
 
     def foot(self) -> None:
         self._lines += [

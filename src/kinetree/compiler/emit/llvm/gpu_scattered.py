@@ -10,6 +10,7 @@ from typing import Any
 
 from kinetree.compiler.emit.llvm.device import Device
 from kinetree.compiler.emit.llvm.gpu_kernel import ANY, GpuModule
+from kinetree.compiler.emit.llvm.gpu_plan import WARP
 from kinetree.compiler.emit.llvm.gpu_together import Together
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
@@ -18,6 +19,7 @@ from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
 
 DEEP = 2  # scopes beyond which inputs are read again at each use: loops within loops
+FRESH = 256  # addresses in work arrays after which the pitch is read anew
 OWN_BYTES = 2048  # work arrays with computed indices are thread-local up to this size
 
 
@@ -36,6 +38,7 @@ class Scattered(Together):
         self.work_numbers = size if size * number.bytes > OWN_BYTES else 0
         self.own = {a: k for k, a in enumerate(program.work) if not self.work_numbers or a not in wandering}
         self.work_start: dict[Array, int] = {}
+        self._addresses = 0
         start = 0
         for array in program.work:
             if array not in self.own:
@@ -65,7 +68,8 @@ class Scattered(Together):
         self._judge()
         self.ask()
         self.foot()
-        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY)
+        least = WARP if self.is_flexible else 0
+        return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY, least)
 
     def _state(self) -> list[str]:
         """The state of a thread. In lockstep, surplus threads repeat the last state."""
@@ -132,9 +136,23 @@ class Scattered(Together):
         if array in self.own:
             return self._fresh(f"getelementptr {scalar}, ptr %own{self.own[array]}, i64 {place}"), ""
         slot = self._fresh(f"add i64 {place}, {self.work_start[array]}")
-        row = self._fresh(f"mul i64 {slot}, %step")
-        offset = self._fresh(f"add i64 {row}, %thread")
-        return self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %work, i64 {offset}"), " addrspace(1)"
+        pitch, base = self._work()
+        row = self._fresh(f"mul i64 {slot}, {pitch}")
+        return self._fresh(f"getelementptr {scalar}, ptr addrspace(1) {base}, i64 {row}"), " addrspace(1)"
+
+    def _work(self) -> tuple[str, str]:
+        """The distance of the numbers of a thread's work arrays, and where they begin, unknown to LLVM.
+
+        Otherwise it would compute all addresses at once and keep them, and take minutes to relate them.
+        """
+        known, self._addresses = self._find("work"), self._addresses + 1
+        if known is None or self._addresses % FRESH == 0:
+            pitch, place = (self._fresh(self.device.opaque.format(x)) for x in ("%step", "%thread"))
+            scalar = self.number.scalar
+            base = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %work, i64 {place}")
+            known = self._scopes[-1]["work"] = f"{pitch} {base}"
+        pitch, base = known.split()
+        return pitch, base
 
     def store(self, s: Store) -> None:
         self._put(s.array, s.index, self._operand(s.value), s.accumulate)

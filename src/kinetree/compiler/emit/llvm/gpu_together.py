@@ -25,6 +25,13 @@ class Together(GpuKernel):
         super().__init__(program, number, device, large)
         self.meetings = _meetings(program.body) if together and _is_repeatable(program) else []
         self.tile = self.threads = together if self.meetings else ALONE
+        self.is_flexible = bool(self.meetings and device.width)
+
+    def width(self) -> list[str]:
+        """Blocks of a small batch are smaller, so that more multiprocessors have some."""
+        if not self.is_flexible:
+            return super().width()
+        return [f"  %width32 = {self.device.width}", "  %width = zext i32 %width32 to i64"]
 
     def before_turn(self, loop: Loop, latch: str, done: str) -> None:
         if loop not in self.meetings:
