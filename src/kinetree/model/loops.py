@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from kinetree.errors import AssemblyError, ModelError
 from kinetree.model.assembly import Assembly, Resolved, RigidError, resolved
 from kinetree.model.closures import Closure
 from kinetree.model.coupling import Coupling, Own
-from kinetree.model.limbs import limb_axes
+from kinetree.model.limbs import limb_axes, steady_axes
 from kinetree.model.loop import Closing, LoopNode
 from kinetree.model.node import PREDECESSOR, Node
 from kinetree.model.parts import Loop, Numbers
@@ -249,6 +250,7 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
         reference=tuple(reference),
         steps=loop.steps,
         size=loop.size,
+        steady=steady_axes(node, [*chain(*rows)], [place[velocity] for velocity in loop.dependent]),
     )
     independent = tuple(node.v_index[j] for j in closing.independent)
     return LoopNode(*node[:4], independent, node.u_index, closing)
