@@ -11,7 +11,9 @@ nodes are rewritten, exactly:
    turns are composed, so that no digits of a large angle are lost, as they would be in q + constant;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
    (base parameters): masses and moments become zeros that fold away. Deep trees are exempt, since digits
-   would be lost.
+   would be lost;
+5. where a loop pins two bodies to each other, a point mass moves from one to the other if that leaves it no
+   first moment: then the coupler of a four-bar, or a rod, only resists turning.
 
 References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
 """
@@ -22,7 +24,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
-from kinetree.model.carried import without_noise
+from kinetree.model.carried import Carried, without_noise
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
@@ -60,9 +62,11 @@ def canonical_with_homes(
     for place in work.places():
         work.place_frame(place)
     regrouped = max(depths(work.nodes), default=0) <= REGROUPED_DEPTH
+    if regrouped:
+        work.move_all_unfelt()
+        if work.move_to_pins():
+            work.move_all_unfelt()
     for place in reversed(work.places()):
-        if regrouped:
-            work.move_unfelt(place)
         work.simplify_placement(place)
     return tuple(work.nodes), {
         old: (new, way @ work.changes[new].inverse() if new in work.changes else way)
@@ -255,6 +259,11 @@ class _Rewriting:
         closing = self.nodes[place[0]].closing
         return closing is not None and any(c.member == place[1] for tie in closing.rows for c in tie.carried)
 
+    def move_all_unfelt(self) -> None:
+        """Step 4."""
+        for place in reversed(self.places()):
+            self.move_unfelt(place)
+
     def move_unfelt(self, place: Place) -> None:
         """Step 4, for one body; the parts from outboard have arrived already."""
         m = self.member(place)
@@ -274,6 +283,49 @@ class _Rewriting:
             carrier = self.member(home)
             total = _without_noise(carrier.inertia + part.congruence(m.placement))
             self.set(home, carrier._replace(inertia=total))
+
+    def move_to_pins(self) -> bool:
+        """Step 5; whether a mass has moved. The body with more joints between it and the base gives."""
+        moved = False
+        for node in list(self.nodes):
+            for pin in node.closing.pins if node.closing else ():
+                far, near = sorted(pin, key=lambda end: -self.height(node, end.member))
+                for giver, taker in ((far, near), (near, far)):
+                    mass = self.spare_mass(node.number, giver)
+                    if mass:
+                        self.add_mass(node.number, giver, -mass)
+                        self.add_mass(node.number, taker, mass)
+                        moved = True
+                        break
+        return moved
+
+    def height(self, node: Node, member: int) -> int:
+        """The number of members from the body that carries a node to one of its members."""
+        return 0 if member == PREDECESSOR else 1 + self.height(node, node.members[member].carrier)
+
+    def spare_mass(self, node: int, end: Carried) -> float:
+        """The point mass at a pinned point without which a body that only turns has no first moment."""
+        if end.member == PREDECESSOR:
+            return 0.0
+        m = self.nodes[node].members[end.member]
+        felt, point = (I - m.joint.unfelt(I) for I in (m.inertia, Inertia(1.0, end.vector)))
+        h, arm = felt.first_moment, point.first_moment
+        if felt.mass != 0 or not any(h) or not any(arm):
+            return 0.0
+        mass = vec.dot(h, arm) / vec.dot(arm, arm)
+        left = vec.sub(h, vec.scale(arm, mass))
+        return mass if math.hypot(*left) < 1e-12 * math.hypot(*h) else 0.0
+
+    def add_mass(self, node: int, end: Carried, mass: float) -> None:
+        """Add a point mass to a body of a node, or to the one that carries the node."""
+        place = self.nodes[node].predecessor if end.member == PREDECESSOR else (node, end.member)
+        if place[0] < 0:
+            return
+        m = self.member(place)
+        total = m.inertia + Inertia(mass, end.vector)
+        size = math.hypot(*m.inertia.first_moment)
+        h = tuple(0 if abs(x) < 1e-14 * size else x for x in total.first_moment)
+        self.set(place, m._replace(inertia=_without_noise(Inertia.from_moments(total.mass, h, total.second))))
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:

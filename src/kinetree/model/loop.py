@@ -21,7 +21,7 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
-from kinetree.model.carried import without_noise
+from kinetree.model.carried import Carried, without_noise
 from kinetree.model.closed import Closed, Through, Wide, own_joints
 from kinetree.model.node import PREDECESSOR, Member, Node
 from kinetree.model.ties import Tie
@@ -53,6 +53,7 @@ class Closing:
     steps: number of Newton steps that close a position.
     steady: members with a ball or free joint whose velocities are solved for along fixed axes, and these axes
         in the body that carries the node.
+    pins: pairs of points, fixed in two bodies, that coincide exactly in all closed positions.
     has_matrix: whether velocities and forces go through G, or are solved for, which is cheaper for a few.
     """
 
@@ -65,6 +66,7 @@ class Closing:
     size: float = 1.0
     steps: int = 1
     steady: tuple[tuple[int, vec.Matrix], ...] = ()
+    pins: tuple[tuple[Carried, Carried], ...] = ()
     has_matrix: bool = True
 
     def changed(self, member: int, C: Transform) -> Closing:
@@ -72,7 +74,8 @@ class Closing:
         rows, steady = tuple(tie.changed(member, C) for tie in self.rows), self.steady
         if member == PREDECESSOR:
             steady = tuple((k, tuple(without_noise(C.turned(axis)) for axis in axes)) for k, axes in steady)  # type: ignore[misc]
-        return replace(self, rows=rows, steady=steady)
+        pins = tuple((a.changed(member, C), b.changed(member, C)) for a, b in self.pins)
+        return replace(self, rows=rows, steady=steady, pins=pins)
 
     def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int | None, Closed]:
         """Cached results for the last position, by number of Newton steps; functions need them several times.
