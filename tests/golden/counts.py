@@ -134,8 +134,8 @@ def loops_table(found: dict[str, dict[str, dict[str, int]]]) -> str:
         cells = [f"`{robot}`", f"{model.nu}, {model.nv}", str(found[robot]["closing"]["flops"])]
         for name in FIRST:
             own = found[robot][name]["flops"]
-            given, canonical = (found[key(f"{robot}, open", mode)][name]["flops"] for mode in (GIVEN, "unrolled"))
-            cells.append(f"{own} ({own / given:.1f}, {own / canonical:.1f})")
+            cut = [found[key(f"{robot}, open", mode)][name]["flops"] for mode in (GIVEN, "unrolled")]
+            cells.append(f"{own} ({own / cut[0]:.1f}, {own / cut[1]:.1f})")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -60,8 +60,7 @@ def test_closing_is_as_on_file(on):
     assert counts.closing(robot(on)) == GOLDEN[on]["closing"]["flops"]
 
 
-# A loop beside its open tree as it is given: where closing alone takes more than 2.5 times as many operations,
-# or nearly so, what has been reached.
+# A loop beside its open tree as it is given; where closing alone costs about as much, what has been reached.
 RATIO = 2.5
 REACHED = {
     ("four_bar", "inverse_dynamics"): 3.0, ("parallel_ankle", "inverse_dynamics"): 2.7,
