@@ -13,7 +13,7 @@ nodes are rewritten, exactly:
    (base parameters): masses and moments become zeros that fold away. Deep trees are exempt, since digits
    would be lost;
 5. where a loop pins two bodies to each other, a point mass moves from one to the other if that leaves it no
-   first moment towards the pin: the coupler of a four-bar, or a rod, then often only resists turning.
+   first moment towards the pin (`pins.py`): then the coupler of a four-bar, or a rod, only resists turning.
 
 References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
 """
@@ -24,8 +24,9 @@ import math
 from collections.abc import Collection, Sequence
 
 from kinetree.joints import Joint
-from kinetree.model.carried import Carried, without_noise
+from kinetree.model.carried import without_noise
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
+from kinetree.model.pins import move_to_pins
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Turn, factors
@@ -56,7 +57,7 @@ def canonical_with_homes(
     stay where they are, even if the dynamics does not depend on it.
     """
     moving, homes = _without_fixed(nodes)
-    work = _Rewriting(moving, {homes[place][0] for place in kept})
+    work = Rewriting(moving, {homes[place][0] for place in kept})
     for place in work.places():
         work.turn_axis_to_z(place)
     for place in work.places():
@@ -64,7 +65,7 @@ def canonical_with_homes(
     regrouped = max(depths(work.nodes), default=0) <= REGROUPED_DEPTH
     if regrouped:
         work.move_all_unfelt()
-        if work.move_to_pins():
+        if move_to_pins(work):
             work.move_all_unfelt()
     for place in reversed(work.places()):
         work.simplify_placement(place)
@@ -127,7 +128,7 @@ def _on_changed(node: Node, C: Transform) -> Node:
     return node._replace(closing=node.closing.changed(PREDECESSOR, C))
 
 
-class _Rewriting:
+class Rewriting:
     """Nodes that are being rewritten, and which body carries which."""
 
     def __init__(self, nodes: list[Node], kept: Collection[Place] = ()):
@@ -283,61 +284,6 @@ class _Rewriting:
             carrier = self.member(home)
             total = _without_noise(carrier.inertia + part.congruence(m.placement))
             self.set(home, carrier._replace(inertia=total))
-
-    def move_to_pins(self) -> bool:
-        """Step 5; whether a mass has moved.
-
-        Of the two bodies at a pin, one that is left with no first moment gives or, if they are alike, the one
-        with more joints between it and the base.
-        """
-        moved = False
-        for node in list(self.nodes):
-            for pin in node.closing.pins if node.closing else ():
-                far, near = sorted(pin, key=lambda end: -self.height(node, end.member))
-                ways = [(far, near, *self.spare_mass(node, far)), (near, far, *self.spare_mass(node, near))]
-                giver, taker, mass, _ = min(ways, key=lambda way: way[3])
-                if mass:
-                    self.add_mass(node.number, giver, -mass)
-                    self.add_mass(node.number, taker, mass)
-                    moved = True
-        return moved
-
-    def height(self, node: Node, member: int) -> int:
-        """The number of members from the body that carries a node to one of its members."""
-        return 0 if member == PREDECESSOR else 1 + self.height(node, node.members[member].carrier)
-
-    def spare_mass(self, node: Node, end: Carried) -> tuple[float, int]:
-        """The point mass at a pin without which a body that only turns has the least first moment.
-
-        And whether that vanishes (0) or one of its components does (1); else zero mass, as for other bodies.
-        """
-        if end.member == PREDECESSOR:
-            return 0.0, 2
-        m = self.member((node.number, end.member))
-        felt, point = (I - m.joint.unfelt(I) for I in (m.inertia, Inertia(1.0, end.vector)))
-        h, arm = felt.first_moment, point.first_moment
-        if felt.mass != 0 or not any(arm):
-            return 0.0, 2
-        mass = vec.dot(h, arm) / vec.dot(arm, arm)
-        left = sum(map(bool, _beside(vec.sub(h, vec.scale(arm, mass)), h)))
-        return (mass, min(left, 1)) if left < sum(map(bool, h)) else (0.0, 2)
-
-    def add_mass(self, node: int, end: Carried, mass: float) -> None:
-        """Add a point mass to a body of a node, or to the one that carries the node."""
-        place = self.nodes[node].predecessor if end.member == PREDECESSOR else (node, end.member)
-        if place[0] < 0:
-            return
-        m = self.member(place)
-        total = m.inertia + Inertia(mass, end.vector)
-        h = _beside(total.first_moment, m.inertia.first_moment)
-        self.set(place, m._replace(inertia=_without_noise(Inertia.from_moments(total.mass, h, total.second))))
-
-
-def _beside(v: Vector, whole: Vector) -> Vector:
-    """A vector without components that are rounding noise beside another one."""
-    least = 1e-14 * math.hypot(*whole)
-    x, y, z = (0 if abs(x) <= least else x for x in v)
-    return x, y, z
 
 
 def _normal(way: Transform) -> tuple[tuple[float, float], float]:
