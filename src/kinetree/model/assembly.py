@@ -16,6 +16,7 @@ from kinetree.joints import CoordinateJoint
 from kinetree.model.carried import Motions
 from kinetree.model.closed import reached
 from kinetree.model.coupling import Own
+from kinetree.model.limbs import steady_axes
 from kinetree.model.node import Node
 from kinetree.model.pivoting import Choice
 from kinetree.model.ties import Tie
@@ -40,8 +41,9 @@ NEAR_BASE = 0.3  # weight of joints next to the base: independent unless others 
 class Assembly:
     """A spanning node with rows to be closed, evaluated on arrays of positions (batch, nq of the node)."""
 
-    def __init__(self, node: Node, ties: Sequence[Tie], size: float):
-        self.node, self.ties, self.size = node, ties, size
+    def __init__(self, node: Node, ties: Sequence[Tie], size: float, given: Sequence[Tie] = ()):
+        """given: all rows, of which the ties are those that are kept."""
+        self.node, self.ties, self.size, self.given = node, ties, size, given or ties
         self.members = reached(node, ties)
         self.units = np.array([tie.unit for tie in ties])
         self.scales = np.ones(len(node.v_index))  # of the velocities
@@ -50,10 +52,14 @@ class Assembly:
                 for k, kind in enumerate(m.joint.rates):
                     self.scales[m.coupling.v_start + k] = size if kind == "length" else 1.0
 
-    def rows(self, q: Array) -> tuple[Array, Array]:
-        """phi (batch, rows) and K (batch, rows, velocities), both in units of the loop."""
+    def rows(self, q: Array, dependent: Collection[int] = ()) -> tuple[Array, Array]:
+        """phi (batch, rows) and K (batch, rows, velocities), both in units of the loop.
+
+        If `dependent` velocities are given, K is the one that is factored to solve for them.
+        """
         batch, width = len(q), len(self.node.v_index)
-        motions = Motions(self.node, self.members, list(q.T))
+        steady = steady_axes(self.node, self.given, dependent)
+        motions = Motions(self.node, self.members, list(q.T), steady=steady)
         phi, K = np.zeros((batch, len(self.ties))), np.zeros((batch, len(self.ties), width))
         for r, tie in enumerate(self.ties):
             jet, columns = tie.row(motions)
@@ -198,7 +204,8 @@ def resolved(
     _refuse_open(assembly, start, error, owner)
     samples = assembly.samples(reference)
     _, K = assembly.rows(samples)
-    choice = Choice(K, _weights(assembly.node, required, preferred))
+    weights = _weights(assembly.node, required, preferred)
+    choice = Choice(K, weights, lambda dependent: assembly.rows(samples, dependent)[1])
     if choice.rank == width:
         rigid = RigidError(
             f"{owner} cannot move: it is over-determined. Its {rows} rows hold all {width} velocities of its "
@@ -274,7 +281,8 @@ def _weights(node: Node, required: Collection[int], preferred: Collection[int]) 
 
 def _settled(assembly: Assembly, found: Resolved, samples: Array, owner: str) -> Resolved:
     """The solution with a reference that closes the kept rows, and the slack of the others."""
-    kept = Assembly(assembly.node, [assembly.ties[r] for r in found.rows], assembly.size)
+    ties = [assembly.ties[r] for r in found.rows]
+    kept = Assembly(assembly.node, ties, assembly.size, assembly.given)
     q, error = kept.closed(np.vstack([found.reference, samples]), found.dependent)
     if not error.min() < CLOSED:
         raise AssemblyError(
@@ -322,7 +330,7 @@ def _walked(kept: Assembly, found: Resolved, start: Array) -> Array:
 
 def _liveliness(kept: Assembly, found: Resolved, q: Array) -> Array:
     """The smallest pivot of K_d at each position, relative to its usual size."""
-    _, K = kept.rows(q)
+    _, K = kept.rows(q, found.dependent)
     A, least = K[:, :, list(found.dependent)], np.full(len(q), np.inf)
     for k, (pivot, j) in enumerate(zip(found.pivots, found.dependent, strict=True)):
         least = np.minimum(least, np.abs(A[:, k, k]) / (pivot * kept.scales[j] / kept.units[k]))

@@ -11,7 +11,9 @@ nodes are rewritten, exactly:
    turns are composed, so that no digits of a large angle are lost, as they would be in q + constant;
 4. the part of an inertia that a joint does not feel (`Joint.unfelt`) moves to the body that carries the joint
    (base parameters): masses and moments become zeros that fold away. Deep trees are exempt, since digits
-   would be lost.
+   would be lost;
+5. where a loop pins two bodies to each other, a point mass moves from one to the other if that leaves it no
+   first moment towards the pin (`pins.py`): then the coupler of a four-bar, or a rod, only resists turning.
 
 References: Khalil and Dombre (2002) ch. 9 for base parameters; Craig (2005) ch. 3 for the frames.
 """
@@ -24,6 +26,7 @@ from collections.abc import Collection, Sequence
 from kinetree.joints import Joint
 from kinetree.model.carried import without_noise
 from kinetree.model.node import NOTHING, PREDECESSOR, Member, Node
+from kinetree.model.pins import move_to_pins
 from kinetree.spatial import Inertia, Transform
 from kinetree.spatial import vector as vec
 from kinetree.spatial.factors import Turn, factors
@@ -54,15 +57,17 @@ def canonical_with_homes(
     stay where they are, even if the dynamics does not depend on it.
     """
     moving, homes = _without_fixed(nodes)
-    work = _Rewriting(moving, {homes[place][0] for place in kept})
+    work = Rewriting(moving, {homes[place][0] for place in kept})
     for place in work.places():
         work.turn_axis_to_z(place)
     for place in work.places():
         work.place_frame(place)
     regrouped = max(depths(work.nodes), default=0) <= REGROUPED_DEPTH
+    if regrouped:
+        work.move_all_unfelt()
+        if move_to_pins(work):
+            work.move_all_unfelt()
     for place in reversed(work.places()):
-        if regrouped:
-            work.move_unfelt(place)
         work.simplify_placement(place)
     return tuple(work.nodes), {
         old: (new, way @ work.changes[new].inverse() if new in work.changes else way)
@@ -123,7 +128,7 @@ def _on_changed(node: Node, C: Transform) -> Node:
     return node._replace(closing=node.closing.changed(PREDECESSOR, C))
 
 
-class _Rewriting:
+class Rewriting:
     """Nodes that are being rewritten, and which body carries which."""
 
     def __init__(self, nodes: list[Node], kept: Collection[Place] = ()):
@@ -254,6 +259,11 @@ class _Rewriting:
             return True
         closing = self.nodes[place[0]].closing
         return closing is not None and any(c.member == place[1] for tie in closing.rows for c in tie.carried)
+
+    def move_all_unfelt(self) -> None:
+        """Step 4."""
+        for place in reversed(self.places()):
+            self.move_unfelt(place)
 
     def move_unfelt(self, place: Place) -> None:
         """Step 4, for one body; the parts from outboard have arrived already."""

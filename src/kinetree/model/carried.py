@@ -21,7 +21,7 @@ from kinetree.joints.base import CoordinateJoint, Joint
 from kinetree.spatial import vector as vec
 from kinetree.spatial.motion import Motion
 from kinetree.spatial.transform import Transform
-from kinetree.spatial.vector import Number, Vector
+from kinetree.spatial.vector import Matrix, Number, Vector
 
 PREDECESSOR = -1
 Jet = dict[int, Any]  # mask -> derivative
@@ -65,6 +65,8 @@ class Motions:
         members: the members in question, and all that carry them.
         along: velocities of all joints.
         base: the rotation from the body that carries the node to the axes in which results are expressed.
+        steady: members whose velocities are taken along these axes of the body that carries the node, not
+            their own; there must be no derivatives then.
     """
 
     def __init__(
@@ -74,8 +76,10 @@ class Motions:
         q: Sequence[Number],
         *along: Sequence[Number],
         base: Transform | None = None,
+        steady: Sequence[tuple[int, Matrix]] = (),
     ):
         self.node, self.q, self.along, self.base = node, q, along, base
+        self.steady: dict[Place, Transform] = {k: _seen_from(base, axes) for k, axes in steady}
         self.masks = range(1 << len(along))
         still = dict.fromkeys(self.masks, vec.ZERO)
         self.X: dict[Place, Transform] = {PREDECESSOR: Transform()}
@@ -167,7 +171,7 @@ class Motions:
 
     def _back(self, place: Place, columns: Moves) -> dict[int, list[tuple[Vector, Vector]]]:
         """The angular and linear parts of columns, and of their derivatives, in the axes of the results."""
-        X = self.X[place]
+        X = self.steady.get(place, self.X[place])
         return {
             j: [(X.turned_back(part.angular), X.turned_back(part.linear)) for part in parts]
             for j, parts in columns.items()
@@ -303,6 +307,12 @@ def _turned_away(placement: Transform, base: Transform | None) -> Transform:
     assert base is not None
     rows = vec.mat_mul(placement.rotation, vec.transpose(base.rotation))
     return _without_noise(Transform(rows, without_noise(base.turned(placement.translation))))
+
+
+def _seen_from(base: Transform | None, axes: Matrix) -> Transform:
+    """The rotation to axes of the body that carries the node, from those in which results are expressed."""
+    away = axes if base is None else vec.mat_mul(axes, vec.transpose(base.rotation))
+    return _without_noise(Transform(away))
 
 
 def _without_noise(X: Transform) -> Transform:

@@ -49,28 +49,31 @@ class Closed:
         The step leaves a second-order error. A small step is therefore taken along the tangent, which needs
         no sines and cosines of new angles.
         """
-        u = self._still(self.factors.solved(self.phi))
+        u = self._still(self._solved(self.phi))
         return self.nudged(u) if is_small else self.moved(u)
 
-    def rows(self, *along: Sequence[Number]) -> tuple[list[Number], list[dict[int, Jet]]]:
-        """phi and the rows of K, with derivatives along velocities of all joints."""
-        found = self._rows(*along)
-        return [jet[0] for jet, _ in found], [columns for _, columns in found]
+    def rows(self, *along: Sequence[Number]) -> list[dict[int, Jet]]:
+        """The rows of K, with derivatives along velocities of all joints."""
+        return [columns for _, columns in self._rows(*along)]
 
     def _rows(self, *along: Sequence[Number]) -> list[tuple[Jet, dict[int, Jet]]]:
-        """Each row in the axes in which most of it is zero."""
-        rows = self.closing.rows
+        """phi and the row of K of each tie, in the axes in which most of it is zero.
+
+        Without derivatives K is the one that is solved: that of velocities along steady axes.
+        """
+        rows, steady = self.closing.rows, () if along else self.closing.steady
         found: dict[int, tuple[Jet, dict[int, Jet]]] = {}
         for axes, places in _by_axes(rows).items():
             members = reached(self.node, [rows[k] for k in places])
             turn = None if axes is None else Transform(axes)
-            motions = Motions(self.node, members, self.q, *along, base=turn)
+            motions = Motions(self.node, members, self.q, *along, base=turn, steady=steady)
             found |= {k: rows[k].row(motions) for k in places}
         return [found[k] for k in range(len(rows))]
 
     @cached_property
     def _here(self) -> tuple[list[Number], list[dict[int, Jet]]]:
-        return self.rows()
+        found = self._rows()
+        return [jet[0] for jet, _ in found], [columns for _, columns in found]
 
     @property
     def phi(self) -> list[Number]:
@@ -82,6 +85,39 @@ class Closed:
         """K_d, factored for solving."""
         rows = [self._entries(self.closing.dependent, row) for row in self._here[1]]
         return Factors(rows, self.near.factors if self.near else None)
+
+    @cached_property
+    def _turns(self) -> list[tuple[list[int], Transform]]:
+        """Places, in threes, of dependent velocities along steady axes, and the turn to their own axes."""
+        found = []
+        for k, axes in self.closing.steady:
+            own, turn = self.node.members[k].coupling, self._way(k) @ Transform(vec.transpose(axes))
+            assert isinstance(own, Own)
+            places = [self.closing.dependent.index(j) for j in own.places]
+            found += [(places[n : n + 3], turn) for n in range(0, len(places), 3)]
+        return found
+
+    def _way(self, k: int) -> Transform:
+        """The transform to a member from the body that carries the node."""
+        m = self.node.members[k]
+        step = m.joint.placement(m.coupling.positions(self.q)).following(m.placement)
+        return step if m.carrier == PREDECESSOR else step @ self._way(m.carrier)
+
+    def _solved(self, b: Sequence[Number]) -> list[Number]:
+        """The dependent velocities x of K_d x = b, along their own axes."""
+        x = self.factors.solved(b)
+        for places, turn in self._turns:
+            for k, part in zip(places, turn.turned(tuple(x[k] for k in places)), strict=True):
+                x[k] = part
+        return x
+
+    def held(self, f: Sequence[Number]) -> list[Number]:
+        """The forces in the rows that hold forces f at all joints: the x of K_d^T x = f_d."""
+        b = [f[j] for j in self.closing.dependent]
+        for places, turn in self._turns:
+            for k, part in zip(places, turn.turned_back(tuple(b[k] for k in places)), strict=True):
+                b[k] = part
+        return self.factors.transposed_solved(b)
 
     def _entries(self, places: Sequence[int], row: dict[int, Jet]) -> list[Number]:
         return [row[j][0] if j in row else 0 for j in places]
@@ -110,7 +146,7 @@ class Closed:
     def G(self) -> Rows:
         """G of u = G v, with one row for each velocity of all joints."""
         rows = [self._entries(self.closing.independent, row) for row in self._here[1]]
-        return self._spread([self.factors.solved(column) for column in zip(*rows, strict=True)], 1)
+        return self._spread([self._solved(column) for column in zip(*rows, strict=True)], 1)
 
     def _spread(self, columns: Sequence[Sequence[Number]], unit: int) -> Rows:
         """Rows for all joints, from negated columns for the dependent ones."""
@@ -128,7 +164,7 @@ class Closed:
         if self.closing.has_matrix:
             return [sum((f * v[k] for k, f in row), 0) for row in self.G]
         driven = dict(zip(self.closing.independent, v, strict=True))
-        u = self._still(self.factors.solved([_dot(row, driven) for row in self._here[1]]))
+        u = self._still(self._solved([_dot(row, driven) for row in self._here[1]]))
         for j, x in driven.items():
             u[j] = x
         return u
@@ -141,8 +177,7 @@ class Closed:
                 for k, factor in row:
                     total[k] = total[k] + factor * x
             return total
-        held = self.factors.transposed_solved([f[j] for j in self.closing.dependent])
-        found = []
+        held, found = self.held(f), []
         for j in self.closing.independent:
             pull = [times(x, K[j][0]) for K, x in zip(self._here[1], held, strict=True) if j in K]
             found.append(f[j] - sum(pull, 0))
@@ -162,10 +197,8 @@ class Closed:
         return self._last[2]
 
     def _rate(self, w: Sequence[Number]) -> Rows:
-        _, K = self.rows(self.velocities(w))
-        return self._spread(
-            [self.factors.solved(_times(K, 1, column)) for column in self._columns(self.G)], 0
-        )
+        K = self.rows(self.velocities(w))
+        return self._spread([self._solved(_times(K, 1, column)) for column in self._columns(self.G)], 0)
 
     def drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         """The rate of G while the node moves with velocity w, times x."""
@@ -175,19 +208,18 @@ class Closed:
 
     def _drift(self, w: Sequence[Number], x: Sequence[Number]) -> list[Number]:
         rows = self._rows(self.velocities(w), self.velocities(x))
-        return self._still(self.factors.solved([jet[3] for jet, _ in rows]))
+        return self._still(self._solved([jet[3] for jet, _ in rows]))
 
     def second(self, u: Sequence[Number], w: Sequence[Number]) -> Rows:
         """The derivative along u of the rate of G along w, both constant."""
         U, W = self.velocities(u), self.velocities(w)
         G_u, G_w = self.rate(u), self.rate(w)
         turned = [sum((f * w[k] for k, f in row), 0) for row in G_u]
-        _, K = self.rows(U, W)
-        _, T = self.rows(turned)
+        K, T = self.rows(U, W), self.rows(turned)
         found = []
         for g, g_u, g_w in zip(*map(self._columns, (self.G, G_u, G_w)), strict=True):
             parts = _times(K, 3, g), _times(T, 1, g), _times(K, 2, g_u), _times(K, 1, g_w)
-            found.append(self.factors.solved([a + b + c + d for a, b, c, d in zip(*parts, strict=True)]))
+            found.append(self._solved([a + b + c + d for a, b, c, d in zip(*parts, strict=True)]))
         return self._spread(found, 0)
 
     def _columns(self, rows: Rows) -> list[dict[int, Number]]:

@@ -18,7 +18,7 @@ from kinetree.spatial.vector import Number
 
 def multipliers(closed: Closed, tau: Sequence[Number]) -> list[Number]:
     """lambda of each row, where tau are the forces that the joints of the spanning tree would need."""
-    return closed.factors.transposed_solved([tau[j] for j in closed.closing.dependent])
+    return closed.held(tau)
 
 
 def pulls(closed: Closed, strengths: Sequence[Number]) -> list[dict[int, Force]]:

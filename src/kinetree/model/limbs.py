@@ -1,17 +1,24 @@
-"""The axes in which the rows of a closure are cheapest.
+"""The axes in which closures are cheapest to write and to solve.
 
 A limb that begins with a hinge is simplest in the axes of that hinge, in which it moves in a plane, at least
 at first. The axes of the body that carries the loop are used instead if the hinge lies along one of them, or
 if the other end can turn freely.
+
+The velocities of a ball or free joint are along the axes of its body, which turn. Along axes that do not, the
+columns of v + w x r, the velocity of a point of that body, consist of ones, zeros and three lengths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 
 from kinetree.joints import Free, Spherical
 from kinetree.model.canonical import canonical
+from kinetree.model.closed import reached
+from kinetree.model.coupling import Own
 from kinetree.model.node import PREDECESSOR, Member, Node
+from kinetree.model.ties import Tie
 from kinetree.spatial import Inertia
 from kinetree.spatial import vector as vec
 from kinetree.spatial.vector import Matrix
@@ -25,6 +32,22 @@ def limb_axes(node: Node, ends: Sequence[Sequence[int]]) -> list[Matrix]:
         return [vec.IDENTITY for _ in ends]
     (simple,) = simplified
     return [_axes(simple, [_way(simple, k) for k in pair]) for pair in ends]
+
+
+def steady_axes(
+    node: Node, ties: Sequence[Tie], dependent: Collection[int]
+) -> tuple[tuple[int, Matrix], ...]:
+    """Members whose velocities are solved for along fixed axes, and these: the axes of a row they move.
+
+    Such a member has a ball or free joint, all of whose velocities are dependent.
+    """
+    found = []
+    for k, m in enumerate(node.members):
+        own, is_ball = m.coupling, m.body and isinstance(m.joint, Free | Spherical)
+        if is_ball and isinstance(own, Own) and set(own.places) <= set(dependent):
+            bases = (tie.base for tie in ties if tie.base is not None and k in reached(node, [tie]))
+            found += [(k, axes) for axes in islice(bases, 1)]
+    return tuple(found)
 
 
 def _way(node: Node, k: int) -> list[Member]:

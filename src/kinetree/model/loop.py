@@ -21,10 +21,12 @@ from typing import Any
 
 from kinetree import ops
 from kinetree.joints.base import CoordinateJoint
+from kinetree.model.carried import Carried, without_noise
 from kinetree.model.closed import Closed, Through, Wide, own_joints
-from kinetree.model.node import Member, Node
+from kinetree.model.node import PREDECESSOR, Member, Node
 from kinetree.model.ties import Tie
 from kinetree.spatial import Matrix
+from kinetree.spatial import vector as vec
 from kinetree.spatial.transform import Transform
 from kinetree.spatial.vector import Number
 
@@ -49,6 +51,9 @@ class Closing:
     reference: a closed position of all joints of the node.
     size: a characteristic length, m.
     steps: number of Newton steps that close a position.
+    steady: members with a ball or free joint whose velocities are solved for along fixed axes, and these axes
+        in the body that carries the node.
+    pins: pairs of points, fixed in two bodies, that coincide exactly in all closed positions.
     has_matrix: whether velocities and forces go through G, or are solved for, which is cheaper for a few.
     """
 
@@ -60,11 +65,17 @@ class Closing:
     reference: tuple[float, ...]
     size: float = 1.0
     steps: int = 1
+    steady: tuple[tuple[int, vec.Matrix], ...] = ()
+    pins: tuple[tuple[Carried, Carried], ...] = ()
     has_matrix: bool = True
 
     def changed(self, member: int, C: Transform) -> Closing:
         """The same after the frame of a member was changed by C."""
-        return replace(self, rows=tuple(tie.changed(member, C) for tie in self.rows))
+        rows, steady = tuple(tie.changed(member, C) for tie in self.rows), self.steady
+        if member == PREDECESSOR:
+            steady = tuple((k, tuple(without_noise(C.turned(axis)) for axis in axes)) for k, axes in steady)  # type: ignore[misc]
+        pins = tuple((a.changed(member, C), b.changed(member, C)) for a, b in self.pins)
+        return replace(self, rows=rows, steady=steady, pins=pins)
 
     def recent(self, members: tuple[Member, ...], q: Sequence[Number]) -> dict[int | None, Closed]:
         """Cached results for the last position, by number of Newton steps; functions need them several times.
@@ -140,7 +151,7 @@ class LoopNode(Node):
     def structure(self) -> tuple:
         ties = tuple(tie.structure for tie in self.solution.rows)
         chosen = self.solution.independent, self.solution.dependent, self.solution.steps, self.solution.pivots
-        return (*super().structure, ties, chosen)
+        return (*super().structure, ties, chosen, self.solution.steady)
 
     @property
     def parameters(self) -> tuple[Number, ...]:

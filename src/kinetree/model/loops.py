@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +16,14 @@ import numpy as np
 from kinetree import ops
 from kinetree.errors import AssemblyError, ModelError
 from kinetree.model.assembly import Assembly, Resolved, RigidError, resolved
+from kinetree.model.carried import Carried
 from kinetree.model.closures import Closure
 from kinetree.model.coupling import Coupling, Own
-from kinetree.model.limbs import limb_axes
+from kinetree.model.limbs import limb_axes, steady_axes
 from kinetree.model.loop import Closing, LoopNode
 from kinetree.model.node import PREDECESSOR, Node
 from kinetree.model.parts import Loop, Numbers
-from kinetree.model.ties import Tie
+from kinetree.model.ties import Offset, Tie
 from kinetree.spatial.vector import Matrix
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ Refused = Callable[[Sequence[Closure], ModelError], None]
 _LEAVE = "leave out all but its closures (and independent) to have it solved anew"
 _SIZES = 1e3  # the size of a loop may differ by at most this factor from that of its frames
 _FIRM = 0.5  # rows whose firmness is below this fraction of the others' lose digits
+_EXACT = 1e-13  # redundant rows that open by less, in units of the size, do so by rounding
 LARGEST = 32  # most velocities of one loop: its matrices are dense, and traced one number at a time
 
 
@@ -249,9 +252,21 @@ def _with_loop(node: Node, loop: Loop, grouping: Grouping) -> Node:
         reference=tuple(reference),
         steps=loop.steps,
         size=loop.size,
+        steady=steady_axes(node, [*chain(*rows)], [place[velocity] for velocity in loop.dependent]),
+        pins=_pins(loop, rows),
     )
     independent = tuple(node.v_index[j] for j in closing.independent)
     return LoopNode(*node[:4], independent, node.u_index, closing)
+
+
+def _pins(loop: Loop, rows: Sequence[Sequence[Tie]]) -> tuple[tuple[Carried, Carried], ...]:
+    """The points that closures keep together, where no row is left out that could open."""
+    found = []
+    for c, ties in enumerate(rows):
+        places = [r for r, tie in enumerate(ties) if isinstance(tie, Offset)]
+        if len(places) == 3 and (loop.slack < _EXACT or all((c, r) in loop.rows for r in places)):
+            found.append(ties[places[0]].carried[-2:])
+    return tuple((a, b) for a, b in found)
 
 
 def _resolve(

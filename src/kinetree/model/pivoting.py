@@ -6,6 +6,7 @@ positions: first for their size, then for the cost of elimination.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,16 @@ FIRM = 0.1  # pivots above this fraction of the largest entry left in their row 
 SELDOM = 0.1  # fraction of the samples in which a pivot may be worse
 TRIALS = 6  # number of orders that are compared
 
+Order = list[tuple[int, int, float]]  # row, column, and usual size of the pivot
+
 
 class Choice:
-    """The rows and velocities that are eliminated, by complete pivoting over samples of K."""
+    """The rows and velocities that are eliminated, by complete pivoting over samples of K.
 
-    def __init__(self, K: Array, weights: Array):
+    solved: K in the form in which it is factored for given dependent velocities, if that is another one.
+    """
+
+    def __init__(self, K: Array, weights: Array, solved: Callable[[Collection[int]], Array] | None = None):
         singular = np.linalg.svd(K, compute_uv=False)
         largest = np.maximum(singular[:, :1], 1.0)  # rows are in units of the loop: far below 1 is noise
         self.rank = int(np.median((singular > RANK_TOLERANCE * largest).sum(axis=1)))
@@ -44,30 +50,29 @@ class Choice:
             self.pivots.append(float(np.median(np.abs(A[:, r, c]))))
             A = _eliminated(A, r, c)
         self.is_complete = True
-        self._reorder(K, least)
+        other = None if solved is None else solved(self.columns)
+        if other is None or np.array_equal(other, K):
+            self._reorder(K, least, [[(k, k, pivot) for k, pivot in enumerate(self.pivots)]])
+        else:
+            self._reorder(other, least, [])
 
     is_complete = False
 
-    def _reorder(self, K: Array, least: float) -> None:
-        """Put the same rows and velocities in the cheapest order found with equally good pivots."""
+    def _reorder(self, K: Array, least: float, orders: list[Order]) -> None:
+        """Put the same rows and velocities in the cheapest order found with equally good pivots.
+
+        orders: some that are known.
+        """
         A = K[:, self.rows]
         others = [j for j in range(K.shape[2]) if j not in self.columns]
         pattern, given = np.abs(A).max(axis=0) > 1e-12 * least, np.abs(A[:, :, others]).max(axis=0) > 0
         A, pattern = A[:, :, self.columns], pattern[:, self.columns]
-        count = len(self.rows)
-        best = [(k, k, pivot) for k, pivot in enumerate(self.pivots)]
-        cost = _cost(pattern, given, best)
-        for seed in range(TRIALS if count > 2 else 0):
-            trial = _firm_order(A, pattern, np.random.default_rng(seed))
-            paid = _cost(pattern, given, trial)
-            if paid < cost:
-                best, cost = trial, paid
+        for seed in range(TRIALS if len(self.rows) > 2 else 0):
+            orders.append(_firm_order(A, pattern, np.random.default_rng(seed)))
+        best = min(orders, key=lambda order: _cost(pattern, given, order))
         self.rows = [self.rows[r] for r, _, _ in best]
         self.columns = [self.columns[c] for _, c, _ in best]
         self.pivots = [pivot for *_, pivot in best]
-
-
-Order = list[tuple[int, int, float]]  # row, column, and usual size of the pivot
 
 
 def _eliminated(A: Array, r: int, c: int) -> Array:
