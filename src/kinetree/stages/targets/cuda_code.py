@@ -20,6 +20,7 @@ from kinetree.compiler.emit.llvm.gpu import emit_gpu
 from kinetree.compiler.emit.llvm.layout import table_bytes
 from kinetree.compiler.ir.program import walk
 from kinetree.compiler.passes.recompute import is_input
+from kinetree.compiler.passes.roll import roll
 from kinetree.compiler.passes.spoil import refuse_silently
 from kinetree.compiler.runtime import cache, cuda, cuda_kernels
 from kinetree.errors import CompileError, KinetreeError
@@ -135,7 +136,9 @@ class Code:
 
     def __init__(self, job: Job, silent: bool = False, exact: bool = True):
         self.job, self.dtype, self.silent, self.exact = job, np.dtype(job.dtype), silent, exact
-        self.program = refuse_silently(job.program(0)) if silent else job.program(0)
+        program = job.program(0)
+        program = program if program.is_straight else roll(program)
+        self.program = refuse_silently(program) if silent else program
         self.tables = table_bytes(self.program, str(self.dtype))
         statements = [s for s in walk(self.program.body) if isinstance(s, Expr)]
         turned = [s.args[0] for s in statements if s.op in ("sin", "cos")]
