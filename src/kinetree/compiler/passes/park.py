@@ -97,6 +97,7 @@ class _Parking:
         self.version: dict[Expr, int] = {}  # when a value was computed or fetched
         self.known: dict[Expr, tuple[int, ...]] = {}  # the versions that a value was computed from
         self.order: list[Step] = []
+        self.longest, self.asked = -1, (-1, 0, 0)
 
     def run(self) -> tuple[list[Step], int]:
         for k, s in enumerate(self.body):
@@ -168,9 +169,11 @@ class _Parking:
 
     def _place(self, k: int, last: int) -> Place | None:
         """A place that is free from now until `last`: the one that is free for the shortest time."""
+        if last > self._longest(k):
+            return None
         best, least = None, NEVER + 1
         for place in self.free:
-            first, until = self.windows.get(place, (-1, NEVER)) if isinstance(place, tuple) else (-1, NEVER)
+            first, until = self._window(place)
             if first <= k and last <= until < least:
                 best, least = place, until
         if best is not None:
@@ -179,6 +182,20 @@ class _Parking:
             best = self.count
             self.count += 1
         return best
+
+    def _longest(self, k: int) -> int:
+        """Until when a place that is free now stays free, at most; most questions are answered by this."""
+        if self.count < self.slots:
+            return NEVER
+        known = k, len(self.free), len(self.slot)
+        if self.asked != known:
+            windows = map(self._window, self.free)
+            self.longest = max((until for first, until in windows if first <= k), default=-1)
+            self.asked = known
+        return self.longest
+
+    def _window(self, place: Place) -> tuple[int, int]:
+        return self.windows.get(place, (-1, NEVER)) if isinstance(place, tuple) else (-1, NEVER)
 
     def _last(self, a: Expr, k: int) -> int:
         """The last use of a value before it is recomputed."""
