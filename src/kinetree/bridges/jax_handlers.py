@@ -20,6 +20,8 @@ from kinetree.stages.job import Job
 from kinetree.stages.targets.cpu import Cpu
 from kinetree.stages.targets.cuda import CudaKernel, Loaded
 
+MIDDLE = 128  # threads per block where that is free: XLA does not say how large a batch will be
+
 _handlers: dict[str, Handler] = {}
 _kernels: dict[str, DeviceKernel] = {}
 
@@ -93,7 +95,8 @@ def _numbers() -> list[int]:
 def _place(device: cuda.Device, found: Loaded) -> Place:
     large = None if found.large is None else found.large.function.value
     function = found.launcher.function.value
-    shape = found.blocks, found.tile, found.launcher.threads, found.launcher.shared
+    wide = (MIDDLE, MIDDLE) if found.least else (found.tile, found.launcher.threads)
+    shape = found.blocks, *wide, found.launcher.shared
     return Place(device.context.value or 0, function or 0, large or 0, found.tables.pointer, *shape)
 
 
