@@ -319,9 +319,9 @@ def test_a_proof_goes_on_to_a_next_tile(fake, arm, monkeypatch, mode):
     monkeypatch.setattr(cuda_code, "PROOF", PROOF)
     shapes, real = [], cuda_kernels.Launcher.launch
 
-    def launch(self, arguments, blocks, stream=0):
-        shapes.append((arguments[-3], blocks, self.threads))
-        real(self, arguments, blocks, stream)
+    def launch(self, arguments, blocks, stream=0, threads=0):
+        shapes.append((arguments[-3], blocks, threads or self.threads))
+        real(self, arguments, blocks, stream, threads)
 
     monkeypatch.setattr(cuda_kernels.Launcher, "launch", launch)
     kt.compile(kt.kinetic_energy, arm, target="cuda", mode=mode).placed(cuda.device())
