@@ -59,7 +59,7 @@ generate: $(RUN)  ## rewrite docs/reference and the stub from the functions
 	$(BIN)/python -m docs.generate
 
 soak: export OMP_NUM_THREADS = 1
-soak: $(PEERS)  ## the campaigns of random trials, two to three hours on two cores; stopped, they go on where they were
+soak: $(PEERS)  ## the campaigns of random trials, two to four hours on two cores; stopped, they go on where they were
 	PYTHONMALLOC=malloc MALLOC_PERTURB_=255 $(BIN)/python -m tests.soak.campaign lifetimes --jobs 1 --ledger build/soak.json
 	$(BIN)/python -m tests.soak.campaign all --jobs $(JOBS) --ledger build/soak.json
 	$(BIN)/python -m pytest -q -n $(JOBS) -m long tests/soak
