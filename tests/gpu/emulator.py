@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -33,6 +34,36 @@ define internal i32 @block_count(i1 %mine) {
   ret i32 %found
 }
 define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
+declare i32 @sched_yield()
+@swap.words = internal global [2048 x i32] zeroinitializer
+@swap.turns = internal global [1024 x i32] zeroinitializer
+define internal i32 @swapped(i32 %thread, i32 %word, i32 %distance, i32 %clamp) {
+  %other = xor i32 %thread, %distance
+  %mine.turn = getelementptr i32, ptr @swap.turns, i32 %thread
+  %other.turn = getelementptr i32, ptr @swap.turns, i32 %other
+  %turn = load i32, ptr %mine.turn
+  %parity = and i32 %turn, 1
+  %offset = shl i32 %parity, 10
+  %mine = add i32 %offset, %thread
+  %there = add i32 %offset, %other
+  %put = getelementptr i32, ptr @swap.words, i32 %mine
+  %get = getelementptr i32, ptr @swap.words, i32 %there
+  store i32 %word, ptr %put
+  %next = add i32 %turn, 1
+  store atomic i32 %next, ptr %mine.turn release, align 4
+  br label %wait
+wait:
+  %told = load atomic i32, ptr %other.turn acquire, align 4
+  %ahead = sub i32 %told, %turn
+  %done = icmp sgt i32 %ahead, 0
+  br i1 %done, label %both, label %idle
+idle:
+  %yielded = call i32 @sched_yield()
+  br label %wait
+both:
+  %found = load i32, ptr %get
+  ret i32 %found
+}
 define internal i1 @warp.lead() {
   %thread = call i32 @thread_number()
   %lane = and i32 %thread, 31
@@ -76,6 +107,7 @@ BUILT_IN = {
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
+    NVIDIA.swap.partition("i32 {0}")[0]: "call i32 @swapped(i32 %tid32, ",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,
@@ -205,9 +237,10 @@ class Emulated:
         ahead: bool = False,
         arriving: str = "",
         together: int = 0,
+        pairs: Sequence[Any] = (),
     ):
         self.program, self.dtype, self.large = program, np.dtype(dtype), large
-        how = {"ahead": ahead, "arriving": arriving, "together": together}
+        how = {"ahead": ahead, "arriving": arriving, "together": together, "pairs": pairs}
         self.made = emit_gpu(program, dtype, "rows", large=large, strands=strands, shared=shared, **how)
         self.block = Block(self.made.text)
 

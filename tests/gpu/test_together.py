@@ -53,7 +53,7 @@ def test_steps_with_contact(together):
 
 def test_what_the_assembler_is_told(tmp_path):
     """Warps meet before each record, each step, each Newton step, and those with stops, and nowhere else."""
-    threads = TOGETHER["float32"]
+    threads = TOGETHER
     made = emit_gpu(hops(50).program(0), "float32", "rows", large=False, together=threads)
     text = cuda_kernels.assemble(made.text, "sm_90")
     assert text.count("bar.red.popc") == text.count("vote.sync.all") == 2
@@ -92,9 +92,9 @@ def test_loops_that_are_not_done_at_their_last_turn(dtype):
 
 @pytest.mark.parametrize(
     ("dtype", "ground", "together"),
-    [("float32", True, True), ("float32", False, False), ("float64", True, False)],
+    [("float32", True, True), ("float32", False, False), ("float64", True, True)],
 )
-def test_time_loops_with_contact_in_float32(fake, dtype, ground, together):
+def test_time_loops_with_contact(fake, dtype, ground, together):
     model = scenes.box().replace(name="there")
     q, v = (x.astype(dtype) for x in dropped(model, 40))
     here = kt.simulate(model, q, v, ground=ground, **RUN)

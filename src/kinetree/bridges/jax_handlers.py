@@ -45,11 +45,12 @@ class DeviceKernel(NamedTuple):
     handler: DeviceHandler
     work: int  # numbers in work arrays per thread
     blocks: int  # blocks that use them at the same time
-    threads: int  # per block with work arrays, one state each
+    threads: int  # per block with work arrays
+    tile: int  # states per block
 
     def extra(self, states: int) -> list[tuple[tuple[int], Any]]:
         """Shape and type of the two results besides those of the function: notes and work arrays."""
-        blocks = min(-(-states // self.threads), self.blocks)
+        blocks = min(-(-states // self.tile), self.blocks)
         return [((4,), "uint32"), ((self.work * blocks * self.threads,), self.kernel.dtype)]
 
 
@@ -78,6 +79,7 @@ def device_kernel(job: Job) -> DeviceKernel | None:
             loaded[0].work_numbers,
             min(place.blocks for place in places),
             places[0].threads,
+            places[0].tile,
         )
     return _kernels[name]
 
@@ -95,7 +97,7 @@ def _numbers() -> list[int]:
 def _place(device: cuda.Device, found: Loaded) -> Place:
     large = None if found.large is None else found.large.function.value
     function = found.launcher.function.value
-    wide = (MIDDLE, MIDDLE) if found.least else (found.tile, found.launcher.threads)
+    wide = (found.states(MIDDLE), MIDDLE) if found.least else (found.tile, found.launcher.threads)
     shape = found.blocks, *wide, found.launcher.shared
     return Place(device.context.value or 0, function or 0, large or 0, found.tables.pointer, *shape)
 

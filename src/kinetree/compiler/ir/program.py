@@ -11,7 +11,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kinetree.compiler.ir.graph import Array, Block, Graph, Loop, Part, Spoil, Statement, Store, Switch, While
+from kinetree.compiler.ir.graph import (
+    Array,
+    Block,
+    Clear,
+    Graph,
+    Loop,
+    Part,
+    Spoil,
+    Statement,
+    Store,
+    Switch,
+    While,
+)
 from kinetree.ops import PRIMITIVES, Expr
 
 
@@ -96,11 +108,34 @@ def walk(block: Block) -> Iterator[Statement]:
     """Every statement of a block and the blocks inside it, in the order of the text."""
     for statement in block.statements:
         yield statement
-        if isinstance(statement, (Loop, While, Part)):
-            yield from walk(statement.body)
-        elif isinstance(statement, Switch):
-            for case in statement.cases:
-                yield from walk(case)
+        for inner in inside(statement):
+            yield from walk(inner)
+
+
+def blocks(block: Block) -> Iterator[Block]:
+    """A block and all blocks inside it."""
+    yield block
+    for statement in block.statements:
+        for inner in inside(statement):
+            yield from blocks(inner)
+
+
+def inside(statement: Statement) -> Sequence[Block]:
+    """The blocks of a statement."""
+    if isinstance(statement, (Loop, While, Part)):
+        return (statement.body,)
+    return statement.cases if isinstance(statement, Switch) else ()
+
+
+def wandering(program: Program) -> set[Array]:
+    """Arrays that are accessed at computed indices, or cleared."""
+    found = set()
+    for s in walk(program.body):
+        if isinstance(s, Clear) or (isinstance(s, Store) and isinstance(s.index, Expr)):
+            found.add(s.array)
+        elif isinstance(s, Expr) and s.op == "load" and isinstance(s.args[1], Expr):
+            found.add(s.args[0])
+    return found
 
 
 def captured(part: Part) -> tuple[Expr, ...]:
@@ -127,4 +162,4 @@ def operands(statement: Statement) -> tuple:
     return ()
 
 
-__all__ = ["Program", "Store", "captured", "operands", "walk"]
+__all__ = ["Program", "Store", "blocks", "captured", "inside", "operands", "walk", "wandering"]

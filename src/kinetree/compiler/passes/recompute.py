@@ -9,9 +9,10 @@ what follows the second uses the second. The bits stay the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
-from kinetree.compiler.ir.graph import Statement
-from kinetree.compiler.ir.program import operands
+from kinetree.compiler.ir.graph import Block, Statement
+from kinetree.compiler.ir.program import Program, inside, operands
 from kinetree.ops import Expr
 
 DEAR = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "div", "sqrt", "lookup"}
@@ -40,6 +41,36 @@ def alive(body: Sequence[Statement]) -> list[int]:
             live.discard(s)
         live.update(a for a in numbers(s) if a in here)
     return counts
+
+
+def most_alive(program: Program) -> int:
+    """The most values that are live at a time; those that a loop uses are live until it ends."""
+    born: dict[Expr, tuple[int, int]] = {}  # the place in the text, and the depth
+    last: dict[Expr, int] = {}
+    waiting: dict[int, list[Expr]] = {}  # values of a depth that are used deeper
+    place = 0
+
+    def visit(block: Block, depth: int) -> None:
+        nonlocal place
+        for s in block.statements:
+            place += 1
+            for a in numbers(s):
+                if a in born:
+                    last[a] = place
+                    if born[a][1] < depth:
+                        waiting.setdefault(born[a][1], []).append(a)
+            if isinstance(s, Expr) and s.args and not is_input(s):
+                born[s] = place, depth
+            for inner in inside(s):
+                visit(inner, depth + 1)
+            last.update(dict.fromkeys(waiting.pop(depth, ()), place))
+
+    visit(program.body, 0)
+    change = [0] * (place + 2)
+    for e, when in last.items():
+        change[born[e][0]] += 1
+        change[when] -= 1
+    return max(accumulate(change), default=0)
 
 
 def recomputed(body: list[Statement], most: int, price: float) -> list[Statement]:

@@ -123,12 +123,21 @@ class Loaded(NamedTuple):
     least: int  # threads in the smallest blocks, or 0 if all have as many
 
     def threads(self, count: int) -> int:
-        """The threads per block for so many states: small blocks, until every multiprocessor has one."""
+        """The threads per block for a batch: small blocks, until every multiprocessor has one."""
         most = self.launcher.threads
         if not self.least:
             return most
-        fair = -(-count // (self.launcher.device.processors * self.least)) * self.least
+        fair = -(-count * self.each // (self.launcher.device.processors * self.least)) * self.least
         return min(most, 1 << (fair - 1).bit_length())
+
+    @property
+    def each(self) -> int:
+        """The threads of a state, where blocks can be smaller."""
+        return self.launcher.threads // self.tile
+
+    def states(self, threads: int) -> int:
+        """The states of a block with so many threads."""
+        return threads // self.each if self.least else self.tile
 
 
 class Code:
@@ -175,8 +184,7 @@ class Code:
 
     def _launch(self, loaded: Loaded, arguments: list[int], count: int, notes: Notes) -> None:
         threads = loaded.threads(count)
-        tile = threads if loaded.least else loaded.tile
-        blocks = min(-(-count // tile), loaded.blocks)
+        blocks = min(-(-count // loaded.states(threads)), loaded.blocks)
         epoch = next(self._epoch) & (2**31 - 1)
         work = notes.work(loaded.work_numbers * blocks * threads * self.dtype.itemsize)
         arguments += (loaded.tables.pointer, work, notes.memory.pointer, count, blocks, epoch)
@@ -198,9 +206,9 @@ class Code:
             found = cache.load(name)
             if found is not None:
                 return Ptx.unpacked(found)
-        way = way_of(self.job, self.program, where) if layout == "rows" else {}
-        way |= {"large": large, "shared": where.shared, "exact": self.exact}
-        way["together"] = TOGETHER.get(str(self.dtype), 0)
+        ruled = layout == "rows" or not self.program.is_straight
+        way = way_of(self.job, self.program, where) if ruled else {}
+        way |= {"large": large, "shared": where.shared, "exact": self.exact, "together": TOGETHER}
         made = emit_gpu(self.program, str(self.dtype), layout, **way)
         text = cuda_kernels.assemble(made.text, where.architecture)
         ptx = Ptx(text, made.tile, made.threads, made.shared_bytes, made.work_numbers, made.waves, made.least)
@@ -304,7 +312,7 @@ class Code:
             result.memory.put(np.full(result.shape, 777.0, self.dtype))
         notes = Notes(where, 0)
         threads = 2 * made.least or launcher.threads  # two warps that meet, where blocks can be small
-        blocks = min(-(-count // (2 * made.least or made.tile)), 2)  # so that blocks continue to a next tile
+        blocks = min(-(-count // made.states(threads)), 2)  # so that blocks continue to a next tile
         work = notes.work(made.work_numbers * blocks * threads * self.dtype.itemsize)
         # epoch 0 is already noted: the kernel for large angles runs too
         arguments += (made.tables.pointer, work, notes.memory.pointer, count, blocks, 0)

@@ -12,11 +12,13 @@ import math
 from typing import Any
 
 from kinetree.compiler.emit.llvm.gpu_plan import thread_bytes
-from kinetree.compiler.ir.program import Program
+from kinetree.compiler.ir.graph import Loop
+from kinetree.compiler.ir.program import Program, walk
+from kinetree.compiler.passes.recompute import most_alive
 from kinetree.compiler.passes.strands import pressure, put_aside, strands
 from kinetree.compiler.runtime import cuda
 from kinetree.stages.job import Job
-from kinetree.stages.targets.limbs import owners
+from kinetree.stages.targets.limbs import owners, pairs
 
 ARRIVING = {(9, 0): "whole", (8, 0): "chunks", (0, 0): ""}  # async copies of rows, by compute capability
 WHOLE = 12000  # the driver version (as it counts) from which whole rows can be copied
@@ -30,13 +32,15 @@ HELD = {"float64": 95, "float32": 215}  # values that stay in registers then
 PRICES = (3, 6, 12, 16)  # costs of recomputation tried then, lowest first
 FULL = (8, 4)  # warps per multiprocessor whose threads have all registers that they can have
 ROOM = ((48, 0), (100, 16), (180, 12), (1 << 30, 8))  # words that a thread keeps -> warps with such room
-TOGETHER = {"float32": 256}  # most threads per block that run loops with early exit in lockstep
+TOGETHER = 256  # most threads per block that run loops with early exit in lockstep
+TWINS = 360  # live words above which two threads compute a state in a time loop
+TWINS_TOGETHER = ((10, 580), (1 << 30, 460))  # the same for loops with early exit, by their most turns
 
 
 def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     """The options of `emit_gpu` for a program, besides its layout."""
     if not program.is_straight:
-        return {}
+        return {"pairs": pairs(job, program)} if _has_twins(program, str(job.dtype)) else {}
     dtype, able = str(job.dtype), _arriving(where)
     inputs, outputs = (sum(math.prod(s) for s in part) for part in job.shapes)
     size = 8 if dtype == "float64" else 4
@@ -51,6 +55,13 @@ def way_of(job: Job, program: Program, where: cuda.Device) -> dict[str, Any]:
     words = pressure(one) * size // 4
     warps = next(count for most, count in ROOM if words <= most)
     return {"strands": one, "arriving": able, "ahead": bool(able) and heavy, "warps": warps}
+
+
+def _has_twins(program: Program, dtype: str) -> bool:
+    """Whether two threads compute a state: more is live than one can keep."""
+    turns = [s.count for s in walk(program.body) if isinstance(s, Loop) and s.until is not None]
+    most = next(words for count, words in TWINS_TOGETHER if max(turns) <= count) if turns else TWINS
+    return most_alive(program) * (2 if dtype == "float64" else 1) > most
 
 
 def _arriving(where: cuda.Device) -> str:

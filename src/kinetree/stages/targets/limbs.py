@@ -83,3 +83,22 @@ def owners(job: Job, program: Program) -> tuple[Callable[[Array, int], int], lis
         return mine.get(int(index) // width, 0)
 
     return owner, sizes_of_limbs
+
+
+def pairs(job: Job, program: Program) -> list[tuple[Array, int, int]]:
+    """Pairs of input elements that belong to two limbs with as many coordinates, in their order."""
+    owner, sizes = owners(job, program)
+    alike: dict[float, list[int]] = {}
+    for limb, size in enumerate(sizes[1:], 1):
+        alike.setdefault(size, []).append(limb)
+    found = []
+    for array in program.inputs:
+        mine: dict[int, list[int]] = {}
+        for k in range(array.size):
+            mine.setdefault(owner(array, k), []).append(k)
+        for limbs_ in alike.values():
+            for one, other in zip(limbs_[::2], limbs_[1::2]):
+                both = mine.get(one, []), mine.get(other, [])
+                if len(both[0]) == len(both[1]):
+                    found += [(array, a, b) for a, b in zip(*both)]
+    return found

@@ -7,14 +7,20 @@ what is specific to one make of GPU; the rest is the program.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kinetree.compiler.emit.llvm.device import AMD, NVIDIA, Device
 from kinetree.compiler.emit.llvm.gpu_kernel import GpuModule
 from kinetree.compiler.emit.llvm.gpu_plan import MARKS, fits, planned
 from kinetree.compiler.emit.llvm.gpu_scattered import OWN_BYTES, Scattered
 from kinetree.compiler.emit.llvm.gpu_tiles import Tiled
+from kinetree.compiler.emit.llvm.gpu_together import is_repeatable
+from kinetree.compiler.emit.llvm.gpu_twins import Twins
 from kinetree.compiler.emit.llvm.types import Number
+from kinetree.compiler.ir.graph import Array
 from kinetree.compiler.ir.program import Program
 from kinetree.compiler.passes.strands import Strands, one_strand
+from kinetree.compiler.passes.twins import twins
 
 SHARED = 96 << 10  # bytes per block available on every device
 
@@ -33,6 +39,7 @@ def emit_gpu(
     arriving: str = "",
     exact: bool = True,
     together: int = 0,
+    pairs: Sequence[tuple[Array, int, int]] = (),
 ) -> GpuModule:
     """The module of a program.
 
@@ -48,6 +55,8 @@ def emit_gpu(
         exact: with the bits of the CPU; otherwise float32 division and square root are approximate.
         warps: resident warps per multiprocessor, if not left to the driver.
         together: threads of a block that run loops with early exit in lockstep; 0: each on its own.
+        pairs: elements of inputs that belong to the two limbs of a pair, for two threads per state in
+            programs with loops.
     """
     number = Number(dtype, 1)
     if layout == "rows" and fits(program):
@@ -58,6 +67,10 @@ def emit_gpu(
             tiled = Tiled(program, number, device, large, strands, plan, arriving, ahead, warps)
             return _printed(tiled, exact)
     dense = layout != "any"
+    able = pairs and device.swap and is_repeatable(program) and not program.is_straight
+    twin = twins(program, pairs) if able else None
+    if twin is not None:
+        return _printed(Twins(twin, number, dense, device, large, together), exact)
     return _printed(Scattered(program, number, dense, device, large, together), exact)
 
 

@@ -14,7 +14,7 @@ from kinetree.compiler.emit.llvm.gpu_plan import WARP
 from kinetree.compiler.emit.llvm.gpu_together import Together
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Array, Clear, Spoil, Store
-from kinetree.compiler.ir.program import Program, walk
+from kinetree.compiler.ir.program import Program, wandering
 from kinetree.compiler.passes.spoil import telling
 from kinetree.ops import Expr
 
@@ -26,17 +26,20 @@ OWN_BYTES = 2048  # work arrays with computed indices are thread-local up to thi
 class Scattered(Together):
     """Prints a program for one thread."""
 
+    threads_per_state = 1
+
     def __init__(
         self, program: Program, number: Number, dense: bool, device: Device, large: bool, together: int
     ):
         super().__init__(program, number, device, large, together)
+        self.tile = self.threads // self.threads_per_state
         self.dense = dense  # the numbers of a state are contiguous
         self.names = {a: f"in{k}" for k, a in enumerate(program.inputs)}
         self.names |= {a: f"out{k}" for k, a in enumerate(program.outputs)}
-        wandering = _wandering(program)
-        size = sum(a.size for a in program.work if a in wandering)
+        places = wandering(program)
+        size = sum(a.size for a in program.work if a in places)
         self.work_numbers = size if size * number.bytes > OWN_BYTES else 0
-        self.own = {a: k for k, a in enumerate(program.work) if not self.work_numbers or a not in wandering}
+        self.own = {a: k for k, a in enumerate(program.work) if not self.work_numbers or a not in places}
         self.work_start: dict[Array, int] = {}
         self._addresses = 0
         start = 0
@@ -56,7 +59,10 @@ class Scattered(Together):
         self.only_if_asked()
         self.head()
         self._lines += [
-            "  %thread = add i64 %first, %tid",
+            *self._member(),
+            f"  %ours = mul i64 %first, {self.threads_per_state}",
+            "  %thread = add i64 %ours, %tid",
+            f"  %pitch = mul i64 %step, {self.threads_per_state}",
             f"  %place = {self.device.opaque.format('%base')}",  # so that no addresses are kept
             *self._state(),
             "mine:",
@@ -71,18 +77,22 @@ class Scattered(Together):
         least = WARP if self.is_flexible else 0
         return GpuModule(self.text([]), self.tile, self.threads, 0, self.work_numbers, ANY, least)
 
+    def _member(self) -> list[str]:
+        """The state of a thread among those of its block."""
+        return ["  %member = add i64 %tid, 0"]
+
     def _state(self) -> list[str]:
         """The state of a thread. In lockstep, surplus threads repeat the last state."""
-        if self.meetings:
+        if self.meetings or self.threads_per_state > 1:
             return [
-                "  %own = add i64 %place, %tid",
+                "  %own = add i64 %place, %member",
                 "  %inside = icmp slt i64 %own, %n",
                 "  %last = sub i64 %n, 1",
                 "  %state = select i1 %inside, i64 %own, i64 %last",
                 "  br label %mine",
             ]
         return [
-            "  %state = add i64 %place, %tid",
+            "  %state = add i64 %place, %member",
             "  %inside = icmp slt i64 %state, %n",
             "  br i1 %inside, label %mine, label %latch",  # sums in memory have one thread each
         ]
@@ -147,7 +157,7 @@ class Scattered(Together):
         """
         known, self._addresses = self._find("work"), self._addresses + 1
         if known is None or self._addresses % FRESH == 0:
-            pitch, place = (self._fresh(self.device.opaque.format(x)) for x in ("%step", "%thread"))
+            pitch, place = (self._fresh(self.device.opaque.format(x)) for x in ("%pitch", "%thread"))
             scalar = self.number.scalar
             base = self._fresh(f"getelementptr {scalar}, ptr addrspace(1) %work, i64 {place}")
             known = self._scopes[-1]["work"] = f"{pitch} {base}"
@@ -236,22 +246,11 @@ class Scattered(Together):
             return
         low = self._refused()
         if not self.large:
-            met = self._fresh("load i1, ptr %beyond")
-            low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {met}, true')}")
+            low = self._fresh(f"and i1 {low}, {self._fresh(f'xor i1 {self._met()}, true')}")
         with self.rarely(low):
             self.refuse("%state")
 
 
-def _wandering(program: Program) -> set[Array]:
-    """Work arrays that are accessed at computed indices."""
-    found = set()
-    for s in walk(program.body):
-        if isinstance(s, Store):
-            place, array = s.index, s.array
-        elif isinstance(s, Expr) and s.op == "load":
-            array, place = s.args
-        else:
-            continue
-        if isinstance(place, Expr):
-            found.add(array)
-    return found | {s.array for s in walk(program.body) if isinstance(s, Clear)}
+    def _met(self) -> str:
+        """Whether an angle was too large."""
+        return self._fresh("load i1, ptr %beyond")

@@ -23,7 +23,7 @@ class Together(GpuKernel):
 
     def __init__(self, program: Program, number: Number, device: Device, large: bool, together: int):
         super().__init__(program, number, device, large)
-        self.meetings = _meetings(program.body) if together and _is_repeatable(program) else []
+        self.meetings = _meetings(program.body) if together and is_repeatable(program) else []
         self.tile = self.threads = together if self.meetings else ALONE
         self.is_flexible = bool(self.meetings and device.width)
 
@@ -31,7 +31,11 @@ class Together(GpuKernel):
         """Blocks of a small batch are smaller, so that more multiprocessors have some."""
         if not self.is_flexible:
             return super().width()
-        return [f"  %width32 = {self.device.width}", "  %width = zext i32 %width32 to i64"]
+        return [
+            f"  %width32 = {self.device.width}",
+            "  %width64 = zext i32 %width32 to i64",
+            f"  %width = udiv i64 %width64, {self.threads // self.tile}",
+        ]
 
     def before_turn(self, loop: Loop, latch: str, done: str) -> None:
         if loop not in self.meetings:
@@ -55,7 +59,7 @@ def _meetings(block: Block) -> list[Loop]:
     return found
 
 
-def _is_repeatable(program: Program) -> bool:
+def is_repeatable(program: Program) -> bool:
     """Whether several threads can compute the same state at once: no result is read back."""
     return not any(
         (isinstance(s, Store) and s.accumulate and s.array.kind == "output")
