@@ -35,19 +35,19 @@ define internal i32 @block_count(i1 %mine) {
 }
 define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
 declare i32 @sched_yield()
-@swap.words = internal global [2048 x i32] zeroinitializer
-@swap.turns = internal global [1024 x i32] zeroinitializer
-define internal i32 @swapped(i32 %thread, i32 %word, i32 %distance, i32 %clamp) {
-  %other = xor i32 %thread, %distance
-  %mine.turn = getelementptr i32, ptr @swap.turns, i32 %thread
-  %other.turn = getelementptr i32, ptr @swap.turns, i32 %other
+@told.words = internal global [2048 x i32] zeroinitializer
+@told.turns = internal global [1024 x i32] zeroinitializer
+define internal i32 @warp_told(i32 %thread, i32 %word, i32 %lane, i32 %clamp) {
+  %other = xor i32 %thread, 1
+  %mine.turn = getelementptr i32, ptr @told.turns, i32 %thread
+  %other.turn = getelementptr i32, ptr @told.turns, i32 %other
   %turn = load i32, ptr %mine.turn
   %parity = and i32 %turn, 1
   %offset = shl i32 %parity, 10
   %mine = add i32 %offset, %thread
   %there = add i32 %offset, %other
-  %put = getelementptr i32, ptr @swap.words, i32 %mine
-  %get = getelementptr i32, ptr @swap.words, i32 %there
+  %put = getelementptr i32, ptr @told.words, i32 %mine
+  %get = getelementptr i32, ptr @told.words, i32 %there
   store i32 %word, ptr %put
   %next = add i32 %turn, 1
   store atomic i32 %next, ptr %mine.turn release, align 4
@@ -61,7 +61,10 @@ idle:
   %yielded = call i32 @sched_yield()
   br label %wait
 both:
-  %found = load i32, ptr %get
+  %theirs = load i32, ptr %get
+  %own.lane = and i32 %thread, 31
+  %is.own = icmp eq i32 %own.lane, %lane
+  %found = select i1 %is.own, i32 %word, i32 %theirs
   ret i32 %found
 }
 define internal i1 @warp.lead() {
@@ -107,7 +110,7 @@ BUILT_IN = {
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
-    NVIDIA.swap.partition("i32 {0}")[0]: "call i32 @swapped(i32 %tid32, ",
+    NVIDIA.told.partition("i32 {0}")[0]: "call i32 @warp_told(i32 %tid32, ",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,

@@ -66,7 +66,8 @@ def compared(job: Job, given: Pairs, *inputs: np.ndarray, large: bool = False) -
     expected = expected if isinstance(expected, tuple) else (expected,)
     kernel = Emulated(job.program(0), job.dtype, together=64, pairs=given, large=large)
     found, notes = kernel(*inputs, blocks=1)
-    assert notes[0] == -1 and kernel.made.threads == 2 * kernel.made.tile and "@swapped" in kernel.block.text
+    assert notes[0] == -1 and kernel.made.threads == 2 * kernel.made.tile
+    assert "call i32 @warp_told" in kernel.block.text
     assert all(same_bits(a, b.reshape(a.shape)) for a, b in zip(found, expected, strict=True))
     return kernel
 
@@ -267,7 +268,7 @@ def test_launches(fake, worth, monkeypatch):
         there = kt.simulate(model, kt.cuda.array(q), kt.cuda.array(v), **run).numpy()
         assert same_bits(there.q, here.q) and same_bits(there.v, here.v)
         assert wide[-1] == {1: 32, 37: 64}[count]
-    assert any("call i32 @swapped" in block.text for block in fake.modules.values())
+    assert any("call i32 @warp_told" in block.text for block in fake.modules.values())
 
 
 def test_what_the_assembler_is_told(tmp_path):
@@ -275,7 +276,7 @@ def test_what_the_assembler_is_told(tmp_path):
     program = job.program(0)
     made = emit_gpu(program, "float32", "rows", large=False, together=128, pairs=pairs(job, program))
     text = cuda_kernels.assemble(made.text, "sm_90")
-    assert made.tile == 64 and text.count("shfl.sync.bfly") > 50
+    assert made.tile == 64 and text.count("shfl.sync.idx") > 50
     assert text.count("vote.sync.all") == sum(text.count(x) for x in ("bar.red.popc", "vote.sync.all")) - 2
     if shutil.which("ptxas"):
         (tmp_path / "k.ptx").write_text(text)

@@ -2,6 +2,7 @@
 
     compute-sanitizer --tool memcheck python -m tests.soak.sanitized --kinds looped columns
     compute-sanitizer --tool racecheck python -m tests.soak.sanitized --part 0 2
+    compute-sanitizer --tool synccheck python -m tests.soak.sanitized --kinds contact
     compute-sanitizer --tool memcheck python -m tests.soak.sanitized --matrix 200 400   # a part of `devices`
 
 Batches are small, since everything is a hundred times slower; each kernel was verified before on several
@@ -16,13 +17,16 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from benchmarks import gpu_contact
 from tests.gpu.jobs import MADE, NAMES
 from tests.soak import devices
 
 import kinetree as kt
 from kinetree.errors import KinetreeError
+from kinetree.stages import TARGETS
 from kinetree.stages.targets.cuda_code import same_bits
 
 SMALL = (2, 4, 9, 10, 13, 16, 20, 22, 26, 32, 35, 36, 37, 57)  # trees
@@ -51,8 +55,26 @@ def robot(make: Callable[[], kt.Model], dtype: str, function: Any) -> str:
     return "as on the CPU"
 
 
+def walking(name: str, dtype: str, limit: int | None) -> str:
+    """Three steps of robots that touch the ground, in blocks of different sizes."""
+    with patch.object(gpu_contact, "STEPS", 3):
+        job = gpu_contact.job_of(gpu_contact.ROBOTS[name](), dtype, limit)
+        gpu, cpu = (TARGETS[target].executable(job) for target in ("cuda", "cpu"))
+        for count in (1, 33, 5000):
+            given = gpu_contact.inputs_of(job.model, dtype, count)
+            arrays = [given[n] for n in job.present]
+            found = gpu(*map(kt.cuda.array, arrays))
+            here = zip(found, cpu(*arrays), strict=True)
+            assert all(same_bits(a.numpy(), np.asarray(b)) for a, b in here), "other bits"
+    return "as on the CPU"
+
+
 def kernels(kinds: list[str]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """The kernels to run: name and function."""
+    """The kernels to run: name and function; for contact, only these."""
+    if "contact" in kinds:
+        for name, dtype, limit in product(gpu_contact.ROBOTS, DTYPES[::-1], (4, None)):
+            yield f"{name} {dtype} {limit}", lambda n=name, d=dtype, m=limit: walking(n, d, m)
+        return
     for make, dtype, function in product(ROBOTS, DTYPES, FUNCTIONS):
         yield f"{make.__name__} {function.name} {dtype}", lambda m=make, d=dtype, f=function: robot(m, d, f)
     units = []
@@ -76,7 +98,13 @@ def matrix(first: int, last: int) -> Iterator[tuple[str, Callable[[], str]]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="which of how many parts")
-    parser.add_argument("--kinds", nargs="*", default=[], choices=("looped", "columns"), help="these too")
+    parser.add_argument(
+        "--kinds",
+        nargs="*",
+        default=[],
+        choices=("looped", "columns", "contact"),
+        help="these too; contact: instead",
+    )
     parser.add_argument("--matrix", type=int, nargs=2, help="instead: from which comparison to which")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     told = parser.parse_args()

@@ -56,14 +56,14 @@ def contact_response(
         P[i] = X[i] @ P[tree.parent(i)]
         V[i] = X[i] @ V[tree.parent(i)] + S[i] @ v[i]
         for k in tree.places_among(i, rubbing):
-            rubs.append((i, k, tree.spread(i, q[i], v[i])[k], rub[i][k]))
+            rubs.append((i, k, tree.spread(i, q[i], v[i])[k], dt * rub[i][k]))
     given = list(zip(contact_stiffness, contact_dissipation, contact_friction, strict=True))
     patches = patches_of(tree, given, P, V, ground, creep, dt) if ground is not None else []
     pairs = pair_patches(tree, given, X, S, P, V, creep, dt) if ground is not None else []
-    limited = bounded_joints(tree, nodes, q, v, bounded, pulls)
+    limited = bounded_joints(tree, nodes, q, v, bounded, pulls, dt)
     terms: list[Any] = [*(patch for patch, _ in patches), *(pair for pair, _ in pairs)]
-    terms += [Rubs(tree, rubs, dt)] if rubs else []
-    terms += [Bounded(tree, group, dt) for group in limited if group]
+    terms += [Rubs(tree, rubs)] if rubs else []
+    terms += [Bounded(tree, group) for group in limited if group]
     extended = [i for i in nodes if not all(ops.is_literal(y) and y == 0 for y in added[i])]
     inertia = {i: tree.reflected(i, q[i], added[i]) for i in extended}
     knotted = freeing(tree, nodes, [pair for pair, _ in pairs])
@@ -91,20 +91,21 @@ def contact_response(
         ends = [x + y for term in own for k in range(term.count) for x, y in zip(term.u[k], term.du[k])]
         return [*(x + y for x, y in zip(found, step)), *ends]
 
-    whole = Minimum(Given(tree, nodes, x, dt, allowed, free), terms)
+    whole = Minimum(Given(tree, nodes, x, allowed, free), terms)
     d, s, turn, lack = least(whole, newton_limit or STEPS)
     if newton_limit is None:
         search.require_end(lack, allowed, tree.model)
     changes = whole.all_moved(d, s)
     velocities = [x for term in terms for k in range(term.count) for x in term.end(whole.rest, k)]
     found = tree.implied([*changes, *velocities], corrected)
+    rate = 1.0 / dt
     change, force, velocity = tree.coordinates(), tree.array("points", 3), tree.array("points", 3)
     *parts, ends = search.cut(found, [*(len(v[i]) for i in nodes), len(velocities)])
     for i, part in zip(nodes, parts):
         change[i] = part
     numbers = [(patch, k, place) for patch, places in (*patches, *pairs) for k, place in enumerate(places)]
     for (patch, k, place), end in zip(numbers, search.cut(ends, [3] * len(numbers))):
-        force[place, :] = (patch.worldly(k, patch.law(k, end).force),)
+        force[place, :] = (patch.worldly(k, [x * rate for x in patch.law(k, end).force]),)
         velocity[place, :] = (patch.worldly(k, end),)
     count = tree.array()
     count[()] = turn

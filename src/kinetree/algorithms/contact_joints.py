@@ -18,8 +18,8 @@ Bounds = tuple[int, bool, bool, bool]
 class AtJoints(Terms):
     """Terms along joint velocities: (node, place among all joints of the node, velocity, data of the law)."""
 
-    def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]], h: Any):
-        super().__init__(tree, len(joints), h, False)
+    def __init__(self, tree: Sweep, joints: Sequence[tuple[Any, int, Any, Any]]):
+        super().__init__(tree, len(joints), False)
         self.joints = joints
         self.start = [[u] for _, _, u, _ in joints]
 
@@ -34,8 +34,7 @@ class AtJoints(Terms):
     def load(self, sweep: Any) -> None:
         for k, (node, place, *_) in enumerate(self.joints):
             law = self.now(k)
-            slope, pull = law.fall(self.w[k], (1,))[0], law.force[0] - self.z[k][0]
-            sweep.brake(node, place, self.h * slope, self.h * pull)
+            sweep.brake(node, place, law.fall(self.w[k], (1,))[0], law.force[0] - self.z[k][0])
 
 
 class Rubs(AtJoints):
@@ -92,12 +91,15 @@ def _felt(u: Any, offset: Any, slope: Any, low: Any, high: Any, beyond: bool) ->
 
 
 def bounded_joints(
-    tree: Sweep, nodes: Iterable[Any], q: Any, v: Any, bounded: Sequence[Bounds], pulls: Any
+    tree: Sweep, nodes: Iterable[Any], q: Any, v: Any, bounded: Sequence[Bounds], pulls: Any, h: Any
 ) -> tuple[list[tuple[Any, int, Any, list[Any]]], ...]:
-    """The velocities with `bounded` forces, in node order: those with stops only, and all others."""
+    """The velocities with `bounded` forces, in node order: those with stops only, and all others.
+
+    `pulls` are forces; what is found are impulses in a step of length h.
+    """
     found: dict[int, list[Any]] = {}
     for (place, below, above, beyond), (offset, slope, low, high) in zip(bounded, pulls):
-        part = (offset, slope, low if below else None, high if above else None, beyond)
+        part = (h * offset, h * slope, h * low if below else None, h * high if above else None, beyond)
         found.setdefault(place, []).append(part)
     stopped: list[Any] = []
     driven: list[Any] = []

@@ -3,7 +3,8 @@
     f_n = k (depth - h u_n)_+ (1 - d u_n)_+         f_t = -mu f0 u_t / sqrt(|u_t|^2 + v_s^2)
 
 with u the velocity of a point at the end of a step of length h, and f0 the normal force at its beginning, a
-function of the state alone. Both decrease with u: each is minus the gradient of a convex function.
+function of the state alone. Both decrease with u: each is minus the gradient of a convex function. In code, k
+and mu f0 have been multiplied by h, so that forces are impulses.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ STICTION = 1e-4  # rad/s or m/s: joints with dry friction stick, that is creep, 
 
 
 class Law(NamedTuple):
-    """A force at a velocity u (tangential, then normal), its decrease with u, and the update of its dual."""
+    """An impulse at a velocity u (tangential, then normal), its decrease with u, the update of its dual."""
 
     force: Numbers
     t: Numbers  # u_t / s, with the smoothed length s of u_t
@@ -32,11 +33,28 @@ class Law(NamedTuple):
     inverse: Number  # 1 / s
     slope: Number = 0  # of the normal force
 
+    def across(self, w: Numbers) -> list[list[Number]]:
+        """G_t = bound / s (1 - sym(w t^T)): the slope of friction once the dual w equals t."""
+        grip, t = self.grip, self.t
+        if len(t) < 2:
+            return [[grip * (1 - a * x)] for a, x in zip(w, t)]
+        (x, y), (a, b) = t, w
+        aside = -0.5 * grip * (a * y + b * x)
+        return [[grip * (1 - a * x), aside], [aside, grip * (1 - b * y)]]
+
     def fall(self, w: Numbers, du: Numbers) -> list[Number]:
-        """G du; G_t = bound / s (1 - sym(w t^T)) is the slope of friction once the dual w equals t."""
-        wd, td, n = dot(w, du), dot(self.t, du), len(self.t)
-        across = [self.grip * (x - 0.5 * (b * td + t * wd)) for x, b, t in zip(du, w, self.t)]
-        return [*across, *(self.slope * x for x in du[n:])]
+        """G du."""
+        return [*(dot(row, du) for row in self.across(w)), *(self.slope * x for x in du[len(self.t) :])]
+
+    def felt(self, u: Numbers, du: Numbers) -> tuple[Number, Number]:
+        """f . du, and du . G du once the dual equals t."""
+        n = len(self.t)
+        along, size = dot(u[:n], du), dot(du[:n], du)
+        through = along * self.inverse
+        return (
+            dot(self.force[n:], du[n:]) - self.grip * along,
+            self.grip * (size - through * through) + sum(self.slope * x * x for x in du[n:]),
+        )
 
     def dual(self, w: Numbers, du: Numbers) -> list[Number]:
         """The dual after a step du: s w = u_t, linearised, then scaled back to |w| <= 1."""

@@ -1,8 +1,8 @@
 """Newton's method for a time step with contact, with all of its terms or only some.
 
 A Newton step sweeps over the nodes that terms act on; all others are swept once. If minus the gradient is
-s x + h J^T (f - z), a step of length a changes s to s (1 - a) and z to z + a (f - G du - z): after one full
-step only the remainder f - z of the forces counts.
+s x + J^T (f - z), a step of length a changes s to s (1 - a) and z to z + a (f - G du - z): after one full
+step only the remainder f - z of the forces counts. Forces are impulses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ class Given(NamedTuple):
     tree: Sweep
     nodes: Sequence[Any]
     x: Any
-    h: Any
     allowed: Any  # fraction of all forces that may be missing, squared
     free: Callable[..., Any]  # from the generalised forces on nodes to a `Freed`
 
@@ -63,7 +62,7 @@ class Minimum:
 
     def newton(self, d: Any, s: Any, turn: Any, lack: Any) -> tuple:
         """One step: the change of velocity, s, the number of steps, and the squared residual."""
-        tree, terms, x, h, rest = self.given.tree, self.terms, self.given.x, self.given.h, self.rest
+        tree, terms, x, rest = self.given.tree, self.terms, self.given.x, self.rest
         now = self.given.free({i: x[i] * s for i in self.loaded})
         for i in self.loaded:
             now.I[i], now.p[i] = rest.I[i], rest.p[i] * s
@@ -77,11 +76,11 @@ class Minimum:
         rising = ops.where(ops.less(lack, NEAR * NEAR), 1.0, ops.where(is_early, 0.1, 1e-3))
         full = ops.where(self.is_done(lack), 0.0, 1.0)  # done: only other states of a batch go on
         limits = full, ops.where(is_early, float(search.SHORT), float(search.SEARCH))
-        a = search.least(tree, terms, h, sums, decrement, rising, limits)
+        a = search.least(tree, terms, sums, decrement, rising, limits)
         missing, size = search.total(term.advance(a) for term in terms)
         s = s - a * s
         weight = tree.model.total_mass * 1e-3
-        lack = missing * (h * h) / (size * (h * h) + weight * weight) + s * s
+        lack = missing / (size + weight * weight) + s * s
         lack = ops.where(ops.less(turn, FEW), STEADY * lack, lack)
         was_least = ops.less(decrement, 1e-3 * weight * self.given.allowed)
         return [x + a * y for x, y in zip(d, step)], s, turn + 1, ops.where(was_least, 0.0, lack)

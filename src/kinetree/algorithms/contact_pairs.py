@@ -1,7 +1,7 @@
 """Points at which two bodies can touch each other.
 
 Velocities are those of the first body relative to the second: a pair enters as J_a - J_b. All points of two
-bodies together give one matrix h G for their six relative velocities.
+bodies together give one matrix G for their six relative velocities.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class PairPatch(Patch):
         S: Any, P: Any, V: Any, creep: Any, h: Any,
     ):  # fmt: skip
         a, b = bodies
-        Terms.__init__(self, tree, len(given), h, len(given) > FEW)
-        self.bodies, self.creep, self.pose = bodies, creep, P[a]
+        Terms.__init__(self, tree, len(given), len(given) > FEW)
+        self.bodies, self.creep, self.h, self.pose = bodies, creep, h, P[a]
         self.across = P[a] @ P[b].inverse()  # from the second body to the first
         self.columns = relative(tree, a, b, X, S, self.across)
         self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
@@ -44,7 +44,7 @@ class PairPatch(Patch):
             self.places[k] = [*touch.point, *(x for axis in axes_along(touch.normal) for x in axis)]
             self.start[k] = u = (self.way(k) @ velocity).linear
             depth = -touch.gap
-            pressing = (depth, stiffness * touch.share, dissipation, leaving_of(depth, dissipation))
+            pressing = (depth, h * stiffness * touch.share, dissipation, leaving_of(depth, dissipation))
             self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
 
     @property

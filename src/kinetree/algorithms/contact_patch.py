@@ -33,8 +33,8 @@ class Patch(Terms):
         self, tree: Sweep, body: Any, points: Sequence[Any], given: Sequence[Any], P: Any, V: Any,
         ground: Any, creep: Any, h: Any,
     ):  # fmt: skip
-        super().__init__(tree, len(points), h, len(points) > (FEW if len(tree.contacts) <= MANY else 1))
-        self.body, self.creep, self.pose = body, creep, P[body]
+        super().__init__(tree, len(points), len(points) > (FEW if len(tree.contacts) <= MANY else 1))
+        self.body, self.creep, self.h, self.pose = body, creep, h, P[body]
         known = tree.constants([(*p.support.numbers, *x) for p, x in zip(points, given)], self.loops)
         self.facts, self.start = tree.rows(self.count, 5), tree.rows(self.count, 3)
         if is_level := isinstance(ground, Ground):
@@ -55,7 +55,7 @@ class Patch(Terms):
             own = () if is_level else tuple(self.pose.turned(axis) for axis in axes_along(normal))
             self.places[k], self.levers[k] = [*r, *(x for axis in own for x in axis)], self.turn.turned(r)
             self.start[k] = u = (self.way(k) @ V[body]).linear
-            pressing = (depth, stiffness, dissipation, leaving_of(depth, dissipation))
+            pressing = (depth, h * stiffness, dissipation, leaving_of(depth, dissipation))
             self.facts[k] = [*pressing, friction * pressure(*pressing, u[2], 0)[0]]
 
     def apart(self) -> Patch:
@@ -93,14 +93,13 @@ class Patch(Terms):
         self.lay(sweep, self.loads())
 
     def loads(self) -> Any:
-        """h X^T G X (21 numbers), and h X^T (z - f), of all points."""
+        """X^T G X (21 numbers), and X^T (z - f), of all points."""
         total = self.tree.totals(27, self.loops)
         for k in self.each():
-            law, (a, b), way = self.now(k), self.w[k], self.reach(k)
-            (x, y), grip = law.t, self.h * law.grip
-            along = self.h * law.slope
-            G = (grip * (1 - a * x), grip * (1 - b * y), along, -0.5 * grip * (a * y + b * x), 0, 0)
-            pull = tuple(self.h * (z - f) for f, z in zip(law.force, self.z[k]))
+            law, way = self.now(k), self.reach(k)
+            (xx, xy), (_, yy) = law.across(self.w[k])
+            G = (xx, yy, law.slope, xy, 0, 0)
+            pull = tuple(z - f for f, z in zip(law.force, self.z[k]))
             inertia, force = way.T @ ArticulatedInertia(M=G) @ way, way.T @ Force(vec.ZERO, pull)
             total.add(*inertia.parts, *force.components)
         numbers, turn = total.values(), self.turn

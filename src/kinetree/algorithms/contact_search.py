@@ -16,7 +16,7 @@ ROUGH = 1e-3  # fraction that may be missing when the iteration ends
 
 
 def least(
-    tree: Any, terms: list[Any], h: Any, sums: tuple[Any, Any], decrement: Any, rising: Any, limits: Any
+    tree: Any, terms: list[Any], sums: tuple[Any, Any], decrement: Any, rising: Any, limits: Any
 ) -> Number:
     """The length of a step: 1, or about where the function along it is smallest, if that comes first.
 
@@ -26,12 +26,12 @@ def least(
     to a tenth, or is below `rising` past the minimum, or is so small that the function is surely below its
     value at 0. The result is the last length tried. `limits`: the largest length, and the most steps.
     """
-    work, rest = h * sums[0], decrement - h * sums[1]
+    work, rest = sums[0], decrement - sums[1]
     full, patience = limits
 
     def slope(a: Number) -> tuple[Number, Number]:
         felt, fallen = total(term.felt(a) for term in terms)
-        return work - decrement + a * rest - h * felt, rest + h * fallen
+        return work - decrement + a * rest - felt, rest + fallen
 
     def narrowed(
         low: Number, at_low: Number, high: Number, at_high: Number, steep: Number, a: Number, at: Number,

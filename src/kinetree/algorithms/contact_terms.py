@@ -17,7 +17,8 @@ from kinetree.sweep import Sweep
 
 class Terms:
     """Terms of one kind. One has `width` velocities, `duals` dual variables, and `kept` stored numbers of its
-    law, which is known when a Newton step begins and evaluated once for each trial step."""
+    law, which is known when a Newton step begins and evaluated once for each trial step. Forces are impulses.
+    """
 
     width, duals, kept = 1, 1, 5
 
@@ -25,8 +26,8 @@ class Terms:
     mostly_calm = False  # whether they are mostly inactive: stops, points of bodies that carry others
     start: Any  # rows: the initial velocities
 
-    def __init__(self, tree: Sweep, count: int, h: Any, loops: bool):
-        self.tree, self.count, self.h, self.loops = tree, count, h, loops
+    def __init__(self, tree: Sweep, count: int, loops: bool):
+        self.tree, self.count, self.loops = tree, count, loops
         self.remember()
 
     def remember(self) -> None:
@@ -50,7 +51,7 @@ class Terms:
         raise NotImplementedError
 
     def load(self, sweep: Any) -> None:
-        """Add h G to the inertias, and h (f - z) to the forces."""
+        """Add G to the inertias, and f - z to the forces."""
         raise NotImplementedError
 
     @property
@@ -105,9 +106,10 @@ class Terms:
         total = self.tree.totals(2, self.loops)
         for k in self.each():
             u, du = self.u[k], self.du[k]
-            law = self.law(k, [x + a * y for x, y in zip(u, du)])
+            u = [x + a * y for x, y in zip(u, du)]
+            law = self.law(k, u)
             self.known[k] = self.pack(law)
-            total.add(dot(law.force, du), dot(law.fall(law.t, du), du))
+            total.add(*law.felt(u, du))
         return total.values()
 
     def advance(self, a: Any) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ class Device:
     meeting: str  # the same, where warps arrive from different code
     count: str  # a barrier that counts the threads of the block for which {0} holds, i32
     all: str  # whether {0} holds in all threads of the warp
-    swap: str  # the i32 that the neighbouring thread has as {0}; empty if threads cannot exchange numbers
+    told: str  # the i32 that thread {1} of the warp has as {0}; empty if threads cannot exchange numbers
     bounds: str  # the attribute for the number of threads in a block
     resident: str  # the attribute for the number of resident blocks per multiprocessor
     arrive: dict[int, str]  # asynchronous copies to shared memory, by size: destination, source
@@ -95,7 +95,7 @@ NVIDIA = Device(
     "call void @llvm.nvvm.barrier.cta.sync.all(i32 1)",
     "call i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32 0, i1 {0})",
     "call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 {0})",
-    "call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 {0}, i32 1, i32 31)",
+    "call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 {0}, i32 {1}, i32 31)",
     '"nvvm.maxntid"="{0}"',
     '"nvvm.minctasm"="{0}"',
     {

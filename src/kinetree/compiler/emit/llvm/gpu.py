@@ -67,7 +67,7 @@ def emit_gpu(
             tiled = Tiled(program, number, device, large, strands, plan, arriving, ahead, warps)
             return _printed(tiled, exact)
     dense = layout != "any"
-    able = pairs and device.swap and is_repeatable(program) and not program.is_straight
+    able = pairs and device.told and is_repeatable(program) and not program.is_straight
     twin = twins(program, pairs) if able else None
     if twin is not None:
         return _printed(Twins(twin, number, dense, device, large, together), exact)

@@ -22,6 +22,8 @@ class Twins(Scattered):
             "  %side = and i64 %tid, 1",
             "  %second = icmp ne i64 %side, 0",
             "  %member = lshr i64 %tid, 1",
+            "  %lane.first = and i32 %tid32, 30",
+            "  %lane.second = or i32 %lane.first, 1",
         ]
 
     def before_turn(self, loop: Loop, latch: str, done: str) -> None:
@@ -68,13 +70,9 @@ class Twins(Scattered):
     def _of(self, value: Of) -> str:
         known = self._find(value)
         if known is None:
-            kind, own = self._kind(value.value), self._operand(value.value)
-            other = self._find(("other", value.value))
-            if other is None:
-                other = self._scopes[-1]["other", value.value] = self._exchanged(own, kind)
-            pair = (own, other) if value.is_second else (other, own)
-            known = self._fresh("select i1 %second, {0} {1}, {0} {2}".format(kind, *pair))
-            self._scopes[-1][value] = known
+            known = self._scopes[-1][value] = self._told(
+                self._operand(value.value), self._kind(value.value), value.is_second
+            )
         return known
 
     def _kind(self, value: Any) -> str:
@@ -82,28 +80,29 @@ class Twins(Scattered):
         is_truth = isinstance(value, bool) or (type(value) is Expr and PRIMITIVES[value.op].gives == TRUTH)
         return "i1" if is_truth else self.number.scalar
 
-    def _exchanged(self, own: str, kind: str) -> str:
-        """What the other thread of the state has."""
+    def _told(self, own: str, kind: str, by_second: bool) -> str:
+        """What the first or the second thread of a state has, in both."""
         if kind == "i1":
-            found = self._swapped(self._fresh(f"zext i1 {own} to i32"))
+            found = self._word(self._fresh(f"zext i1 {own} to i32"), by_second)
             return self._fresh(f"icmp ne i32 {found}, 0")
         if kind == "float":
-            found = self._swapped(self._fresh(f"bitcast float {own} to i32"))
+            found = self._word(self._fresh(f"bitcast float {own} to i32"), by_second)
             return self._fresh(f"bitcast i32 {found} to float")
         words = self._fresh(f"bitcast double {own} to <2 x i32>")
         found = "poison"
         for k in range(2):
-            word = self._swapped(self._fresh(f"extractelement <2 x i32> {words}, i32 {k}"))
+            word = self._word(self._fresh(f"extractelement <2 x i32> {words}, i32 {k}"), by_second)
             found = self._fresh(f"insertelement <2 x i32> {found}, i32 {word}, i32 {k}")
         return self._fresh(f"bitcast <2 x i32> {found} to double")
 
-    def _swapped(self, word: str) -> str:
-        return self._fresh(self.device.swap.format(word))
+    def _word(self, own: str, by_second: bool) -> str:
+        return self._fresh(self.device.told.format(own, "%lane.second" if by_second else "%lane.first"))
 
     def _met(self) -> str:
         """Whether an angle was too large, in either thread."""
         mine = super()._met()
-        return self._fresh(f"or i1 {mine}, {self._exchanged(mine, 'i1')}")
+        first, second = (self._told(mine, "i1", by_second) for by_second in (False, True))
+        return self._fresh(f"or i1 {first}, {second}")
 
 
 def _is_read_again(value: Any) -> bool:
