@@ -60,11 +60,11 @@ def inputs_of(job: Job, count: int, seed: int = 0) -> list[np.ndarray]:
     return [values[name].astype(job.dtype) for name in job.present]
 
 
-def compared(job: Job, given: Pairs, *inputs: np.ndarray, large: bool = False) -> Emulated:
-    """The kernel for these pairs, whose results are what the CPU gives."""
+def compared(job: Job, program: Program, given: Pairs, *inputs: np.ndarray, large: bool = False) -> Emulated:
+    """The kernel for these pairs of inputs of the program, whose results are what the CPU gives."""
     expected = TARGETS["cpu"].executable(job)(*inputs)
     expected = expected if isinstance(expected, tuple) else (expected,)
-    kernel = Emulated(job.program(0), job.dtype, together=64, pairs=given, large=large)
+    kernel = Emulated(program, job.dtype, together=64, pairs=given, large=large)
     found, notes = kernel(*inputs, blocks=1)
     assert notes[0] == -1 and kernel.made.threads == 2 * kernel.made.tile
     assert "call i32 @warp_told" in kernel.block.text
@@ -107,9 +107,10 @@ def worth(monkeypatch):
 def test_two_legs(seed, mirrored, dtype, worth):
     """Signs and constants differ between the legs."""
     job = walks(two_legs(seed, mirrored), dtype, limit=4 if seed < 2 else None)
-    given = pairs(job, job.program(0))
+    program = job.program(0)
+    given = pairs(job, program)
     assert len(given) >= 12
-    compared(job, given, *inputs_of(job, 30, seed))
+    compared(job, program, given, *inputs_of(job, 30, seed))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -125,7 +126,7 @@ def test_any_pairs_of_any_inputs(seed, worth):
     inputs = inputs_of(job, 9, seed)
     if not given:
         pytest.skip("no inputs to pair")
-    compared(job, given, *inputs)
+    compared(job, program, given, *inputs)
 
 
 @kt.function("given(4) -> found(4)")
@@ -162,24 +163,25 @@ def apart(model, given):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_loops_that_end_when_a_sum_over_both_says_so(function, dtype, worth):
     job = job_for("test", function, kt.zoo.arm7(), None, {}, dtype)
-    (array,) = job.program(0).inputs
+    program = job.program(0)
     given = np.random.default_rng(1).normal(size=(50, 4)).astype(dtype)
     given[3, 1], given[7, 0] = np.nan, np.inf
-    compared(job, [(array, 0, 1)], given)
+    compared(job, program, [(program.inputs[0], 0, 1)], given)
 
 
 def test_states_that_are_not_finite_or_far(worth):
     """Either thread of a state may see what is wrong with it."""
     job = walks(two_legs(0, True), "float32")
-    given, inputs = pairs(job, job.program(0)), inputs_of(job, 12)
+    program, inputs = job.program(0), inputs_of(job, 12)
+    given = pairs(job, program)
     q = inputs[job.present.index("q")]
     q[1, 9], q[2, -1], q[3, 4] = np.nan, np.inf, np.nan
-    compared(job, given, *inputs)
+    compared(job, program, given, *inputs)
     q[:4] = q[4:8]
     q[5, -1] += 3e5
-    kernel = Emulated(job.program(0), job.dtype, together=64, pairs=given)
+    kernel = Emulated(program, job.dtype, together=64, pairs=given)
     assert kernel(*inputs, blocks=1)[1].tolist() == [-1, 7]  # left to the other kernel
-    compared(job, given, *inputs, large=True)
+    compared(job, program, given, *inputs, large=True)
 
 
 @kt.function("given(3) -> found(2)")

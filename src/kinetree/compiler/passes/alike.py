@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Store
+from kinetree.compiler.ir.graph import Array, Loop, Store
 from kinetree.compiler.ir.program import Program, blocks, walk, wandering
 from kinetree.ops import Expr
 
@@ -37,7 +37,11 @@ class Alike:
     def __init__(self, program: Program, given: Iterable[tuple[Array, int, int]]):
         self.program = program
         self.whole = wandering(program)  # arrays whose elements have no side
-        self.whole |= {s.array for s in walk(program.body) if isinstance(s, Store) and s.accumulate}
+        for s in walk(program.body):
+            if isinstance(s, Store) and s.accumulate:
+                self.whole.add(s.array)
+            elif isinstance(s, Loop) and s.until is not None:
+                self.whole.add(s.until)
         self.places: dict[Place, tuple[int, Place]] = {}
         for array, first, second in given:
             if array not in self.whole:
@@ -138,14 +142,14 @@ class Alike:
         return bool(found)
 
     def _learn(self) -> bool:
-        """Pair elements of work arrays and results in which partners are stored."""
+        """Pair elements of an array, and work arrays of one number, in which partners are stored."""
         groups: dict[Hashable, tuple[list[Place], list[Place]]] = defaultdict(lambda: ([], []))
         for place, stores in self._stores.items():
             sides = {self.side.get(x) for _, x in stores} - {None}
             is_sure = not any(x in self._doubtful for _, x in stores)
             if place not in self.places and len(sides) == 1 and is_sure:
-                alike = (place[0], *((block, self._kind(x)) for block, x in stores))
-                groups[alike][sides == {1}].append(place)
+                array = place[0] if place[0].kind != "work" or place[0].size > 1 else None
+                groups[array, *((block, self._kind(x)) for block, x in stores)][sides == {1}].append(place)
         found = [pair for both in groups.values() for pair in zip(*both, strict=False)]
         for first, second in found:
             self._pair(first, second)

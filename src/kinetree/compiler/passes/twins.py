@@ -150,7 +150,7 @@ class _Twins(Rebuild):
             self.own(x.value) if self.lane.get(x.value) == lane else self.new(x.value)
             for lane, x in enumerate((first, second))
         ]
-        self.graph.store(s.array, _index(s.array, first.index, second.index), either(*values))
+        self.graph.store(first.array, _index(first.array, first.index, second.index), either(*values))
 
 
 def either(first: Any, second: Any) -> Any:
