@@ -200,7 +200,7 @@ def simulation_row(
 
 def contact_row(robot: str, dtype: str, target: str, limit: int | None, clock: Clock) -> dict[str, Any]:
     """Steps per second of robots that trot and are pushed, with a limit on Newton steps."""
-    ready = gpu_contact.Loop(gpu_contact.ROBOTS[robot](), dtype, 1 << 17, limit, target)
+    ready = gpu_contact.Loop(gpu_contact.ROBOTS[robot](), dtype, 1 << 18, limit, target)
     seconds = clock.seconds(ready.start, 1)
     rate = ready.count * gpu_contact.STEPS / seconds
     kind = {"robot": robot, "dtype": dtype, "target": target, "newton_limit": limit}

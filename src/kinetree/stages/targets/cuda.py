@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: the same program, with one thread per state, or one warp per limb.
+"""NVIDIA GPUs: the same program, with one or two threads per state, or one warp per limb.
 
     kt.inverse_dynamics(robot, q, v, a)       arrays of CuPy, PyTorch, JAX: runs there, returns the same
     kt.compile(kt.inverse_dynamics, robot, target="cuda")        a kernel; copies host arrays, if given

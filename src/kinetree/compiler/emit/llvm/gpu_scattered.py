@@ -250,7 +250,6 @@ class Scattered(Together):
         with self.rarely(low):
             self.refuse("%state")
 
-
     def _met(self) -> str:
         """Whether an angle was too large."""
         return self._fresh("load i1, ptr %beyond")
