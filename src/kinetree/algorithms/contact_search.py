@@ -10,7 +10,8 @@ from kinetree import ops
 from kinetree.errors import SimulationError
 from kinetree.spatial.vector import Number
 
-SHORT, SEARCH = 4, 10  # most steps of the line search, in early Newton steps and later
+SHORT, SEARCH = 6, 10  # most steps of the line search, in early Newton steps and later
+LEAST = 0.25  # each length is at least this far into the interval that holds the minimum
 COARSE = 3e-6  # fraction of all forces that may be missing in single precision
 ROUGH = 1e-3  # fraction that may be missing when the iteration ends
 
@@ -22,9 +23,11 @@ def least(
 
     The slope at 0 is -d^T H d; that of the quadratic part follows from `sums` of the terms there, f . du and
     du . G du. On [0, 1], Newton's method starts from the far end, where the slope is steep if contact begins
-    there; where it overshoots, regula falsi (Illinois) takes over. The search ends when the slope has fallen
-    to a tenth, or is below `rising` past the minimum, or is so small that the function is surely below its
-    value at 0. The result is the last length tried. `limits`: the largest length, and the most steps.
+    there; where it overshoots, regula falsi (Illinois) takes over. Past a minimum where the slope rises
+    suddenly, either of them would creep: each length is at least a quarter of the interval above its lower
+    end. The search ends when the slope has fallen to a tenth, or is below `rising` past the minimum, or is so
+    small that the function is surely below its value at 0. The result is the last length tried. `limits`: the
+    largest length, and the most steps.
     """
     work, rest = sums[0], decrement - sums[1]
     full, patience = limits
@@ -39,6 +42,7 @@ def least(
     ) -> tuple:  # fmt: skip
         newton, new = high - at_high / steep, low + (high - low) * at_low / (at_low - at_high)
         new = ops.where(ops.less(low, newton), newton, new)
+        new = ops.max(new, low + (high - low) * LEAST)
         new = ops.where(ops.less(low * (SEARCH - 1.5), low * turn), low, new)  # finally, where it still falls
         new = ops.where(is_fine(low, at_low, high, at_high, steep, a, at, turn), a, new)
         there, bend = slope(new)
