@@ -47,24 +47,29 @@ def standing(model: Model) -> np.ndarray:
     return q
 
 
-def row(robot: str, dtype: str, seconds: float) -> dict[str, Any]:
-    """The time per step of robots whose servos follow random targets, in one thread."""
-    model = ROBOTS[robot]()
+def moving(model: Model, dtype: str, count: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """States of robots whose servos follow random targets, and the options of a run with new targets."""
     start = standing(model)
     rng = np.random.default_rng(0)
-    target = np.tile(start, (STATES, 1))
-    target[:, 7:] += rng.uniform(-SWING, SWING, (STATES, model.nq - 7))
+    target = np.tile(start, (count, 1))
+    target[:, 7:] += rng.uniform(-SWING, SWING, (count, model.nq - 7))
     driven = np.arange(model.nv) >= 6
-    q, v = np.tile(start, (STATES, 1)).astype(dtype), np.zeros((STATES, model.nv), dtype)
+    q, v = np.tile(start, (count, 1)).astype(dtype), np.zeros((count, model.nv), dtype)
     servo = {"kp": STIFF * driven, "kd": DAMPED * driven, "setpoint": target, "dt": STEP, "progress": False}
     settled = kt.simulate(model, q, v, duration=50 * STEP, record=50, **servo)
     target = target.copy()
-    target[:, 7:] += rng.uniform(-SWING, SWING, (STATES, model.nq - 7))
-    q, v = settled.q[:, -1], settled.v[:, -1]
-    options = servo | {"setpoint": target, "duration": STEPS * STEP, "record": STEPS}
+    target[:, 7:] += rng.uniform(-SWING, SWING, (count, model.nq - 7))
+    return settled.q[:, -1], settled.v[:, -1], servo | {"setpoint": target}
+
+
+def row(robot: str, dtype: str, seconds: float) -> dict[str, Any]:
+    """The time per step of robots whose servos follow random targets, in one thread."""
+    model = ROBOTS[robot]()
+    q, v, servo = moving(model, dtype, STATES)
+    options = servo | {"duration": STEPS * STEP, "record": STEPS}
     contestants = {"ours": Call(kt.simulate, [model, q, v], options)}
     contestants["few"] = Call(kt.simulate, [model, q, v], options | {"newton_limit": FEW})
-    theirs = _mujoco(model, q.astype(float), v.astype(float), target) if dtype == "float64" else None
+    theirs = _mujoco(model, q, v, servo["setpoint"]) if dtype == "float64" else None
     if theirs is not None:
         contestants["mujoco"] = theirs
     timings = race(contestants, seconds)
