@@ -89,14 +89,16 @@ def test_other_devices_run_operations_of_xla(platform):
     assert "custom_call" not in program and "cosine" in program
 
 
-def test_a_gpu_runs_our_kernel(monkeypatch):
+@pytest.mark.parametrize("tile, most, blocks", [(128, 2, 2), (128, 8, 3), (64, 8, 5)])
+def test_a_gpu_runs_our_kernel(tile, most, blocks, monkeypatch):
     """Lowered for a GPU: one call of the kernel, with room for its notes and work arrays."""
-    kernel = DeviceKernel("kinetree_of_a_device", SimpleNamespace(dtype="float64"), None, 5, 2, 128)
+    name = "kinetree_of_a_device"
+    kernel = DeviceKernel(name, SimpleNamespace(dtype="float64"), None, 5, most, 128, tile)
     monkeypatch.setattr("kinetree.bridges.jax_primitive.device_kernel", lambda job: kernel)
     f = jax.jit(jax.vmap(kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())))
     program = f.trace(np.zeros((300, 2))).lower(lowering_platforms=("cuda",)).as_text()
-    assert program.count("custom_call") == 1 and "kinetree_of_a_device" in program
-    kinds = "tensor<300x2x2xf64>, tensor<4xui32>, tensor<1280xf64>"  # 5 numbers, 2 blocks of 128 threads
+    assert program.count("custom_call") == 1 and name in program
+    kinds = f"tensor<300x2x2xf64>, tensor<4xui32>, tensor<{5 * 128 * blocks}xf64>"
     assert f"(tensor<300x2xf64>) -> ({kinds})" in program
 
 
