@@ -35,6 +35,13 @@ class TestFolding:
         assert a * 0 == 0.0 and 0 * a == 0.0 and 0 / a == 0.0 and a - a == 0.0
         assert len(graph.root.statements) == 4
 
+    def test_truths(self, graph):
+        a, b, *_ = load(graph)
+        low, high = a < 1.0, b > 2.0
+        assert (low & True) is low and (True & low) is low and (low | False) is low and (False | low) is low
+        assert (low & False) is False and (True | low) is True
+        assert (low & high).op == "and" and (low | high).op == "or"
+
     def test_signs_move_outwards(self, graph):
         a, b, *_ = load(graph)
         assert ex.neg(-a) is a and 0 - a is -a and -a + 2.0 is 2.0 - a

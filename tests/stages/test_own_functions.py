@@ -188,3 +188,23 @@ def test_what_cannot_be_traced_is_said():
         kt.function("q, v -> tau")(lambda model, q: q)
     with pytest.raises(TypeError, match="names no result"):
         kt.function("q, v")(lambda model, q, v: q)
+
+
+def test_conditions_are_ones_and_zeros():
+    @kt.function("q -> flags(4), inside")
+    def sides(model, q):
+        inside = (q[0] > -1.0) & (q[0] < 1.0)
+        either = (q[0] < -1.0) | (q[0] > 1.0)
+        return np.array([q[0] > 0, inside, either, np.float64(1.0) > 0]), inside
+
+    @kt.function("q -> count")
+    def counted(model, q):
+        return sum(sides(model, q)[0]) + sides(model, q)[1]
+
+    robot = kt.zoo.pendulum()
+    for x, wanted in ((-2.0, [0, 0, 1, 1]), (0.5, [1, 1, 0, 1])):
+        for target in ("cpu", "eager"):
+            flags, inside = kt.compile(sides, robot, target=target)(np.array([x]))
+            np.testing.assert_array_equal(flags, wanted)
+            assert inside == wanted[1]
+        assert counted(robot, [x]) == sum(wanted) + wanted[1]

@@ -50,7 +50,7 @@ class Expr:
         raise TraceError(
             "the truth of an expression is not known while a program is traced: "
             "use kinetree.ops.where(condition, a, b), kinetree.ops.min or kinetree.ops.max "
-            "instead of `if`, `and`, `or`, or test a static fact of the model"
+            "instead of `if`, & and | instead of `and` and `or`, or test a static fact of the model"
         )
 
     def __float__(self) -> float:
@@ -117,6 +117,14 @@ class Expr:
 
     def __ge__(self, other: Any) -> Any:
         return record("le", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return logic("and", self, other if type(other) is Expr else bool(other))
+
+    def __or__(self, other: Any) -> Any:
+        return logic("or", self, other if type(other) is Expr else bool(other))
+
+    __rand__, __ror__ = __and__, __or__
 
 
 def _each(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
+from kinetree.compiler.ir.check import kind_of
 from kinetree.compiler.ir.graph import Array, Graph
 from kinetree.compiler.ir.program import Program
 from kinetree.errors import ShapeError, StateError, TraceError
@@ -80,7 +81,7 @@ class OwnFunction(Function):
         try:
             found = self.body(model, **given, **options)
         except TypeError as error:  # NumPy's own message would not help here
-            if "Expr" not in str(error):
+            if "Expr" not in str(error) or isinstance(error, TraceError):
                 raise
             raise TraceError(
                 f"{self.name}: {error}. Functions of NumPy such as np.sin, np.exp and np.linalg.norm do not "
@@ -94,7 +95,7 @@ class OwnFunction(Function):
             )
         checked = []
         for argument, value in zip(self.outputs, results, strict=True):
-            array, shape = np.asarray(value), argument.sizes(model, options)
+            array, shape = _counted(np.asarray(value)), argument.sizes(model, options)
             if array.shape != shape:
                 raise ShapeError(
                     f"{self.name}: the result {argument.name} has shape {array.shape}, but its signature "
@@ -112,7 +113,8 @@ def function(
 
     The names q, v, a, tau, x, f_ext have their usual shapes; others are scalars or carry their shape, in
     numbers or in nq, nv, nb, nr (rotors). A name with ? is optional, and None if left out. Parameters of the
-    body that the signature does not name are static options.
+    body that the signature does not name are static options. Conditions such as `q[6] < 0.1` are returned
+    as 1 or 0.
 
     The body sees one state: arrays without batch axes, on which operators, `@`, slices, transposes, np.stack,
     `kinetree.ops` and all functions of a model work. It is traced, so it cannot branch on values: use
@@ -133,6 +135,17 @@ def function(
         return entry
 
     return declare
+
+
+def _counted(results: np.ndarray) -> np.ndarray:
+    """Results in which truths are the numbers 1 and 0."""
+    if results.dtype == bool:
+        return results.astype(float)
+    if results.dtype == object:
+        truths = (isinstance(x, np.bool_) or kind_of(x) == "truth" for x in results.flat)
+        numbers = [ops.where(x, 1.0, 0.0) if is_truth else x for x, is_truth in zip(results.flat, truths)]
+        return np.array(numbers, object).reshape(results.shape)
+    return results
 
 
 def _number(state: Any) -> Any:
