@@ -10,6 +10,7 @@ import pytest
 from tests.gym.robots import ROBOT, START, actions, environment, forward, low, seen
 
 import kinetree as kt
+from kinetree import ops
 from kinetree.errors import ArgumentError, MissingPackageError, TraceError
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -78,6 +79,7 @@ def test_a_truth_ends_an_episode():
         env = environment(2, terminated=rule)
         env.reset(seed=0, options={"q": drop})
         found.append(env.step(np.zeros((2, 2)))[2].tolist())
+        assert [rule(ROBOT, q) > 0 for q in drop] == found[-1]
     assert found == [[False, True]] * 2
 
 
@@ -184,8 +186,6 @@ def test_a_robot_that_diverges_ends_its_episode():
 def test_a_function_that_gives_nan_ends_the_episode():
     @kt.function("q -> reward")
     def broken(model, q):
-        from kinetree import ops
-
         return ops.log(q[7] + 0.01)
 
     env = environment(2, reward=broken)
@@ -215,9 +215,45 @@ def test_tensors_of_other_libraries(library):
     assert place == array.ctypes.data
 
 
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_a_robot_that_diverges_starts_again(mode):
+    env = environment(2, control="effort", action_scale=3e38, autoreset_mode=mode)
+    env.reset(seed=0)
+    for wild in (True, True, True, False, False):  # also while it waits
+        observation, reward, *_ = env.step(np.array([[0.0, 0.0], [float(wild), 0.0]]))
+        assert np.isfinite(observation).all() and np.isfinite(reward).all()
+    assert observation[1, ROBOT.nq : ROBOT.nq + ROBOT.nv].any()  # it falls
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_a_first_observation_of_nan_ends_the_episode(mode):
+    @kt.function("q, chance -> seen(2)")
+    def roots(model, q, chance):
+        return np.array([ops.sqrt(chance), q[6]])
+
+    env = environment(64, observation=roots, randomize={"chance": (-1.0, 3.0)}, autoreset_mode=mode)
+    observation, _ = env.reset(seed=0)
+    bad = env.drawn["chance"] < 0
+    assert 4 < bad.sum() < 32 and not observation[bad].any() and observation[~bad].all()
+    *_, terminated, _, infos = env.step(np.zeros((64, 2)))
+    np.testing.assert_array_equal(infos["failed"], bad)
+    np.testing.assert_array_equal(terminated, bad)
+    for _ in range(12):
+        if mode == "disabled":
+            env.reset(options={"reset_mask": terminated})
+        observation, *_, terminated, _, _ = env.step(np.zeros((64, 2)))
+        assert np.isfinite(observation).all()
+    assert terminated.sum() < 4  # new episodes draw new numbers
+
+
 @kt.function("q, goal(2) -> reward")
 def asking(model, q, goal):
     return goal[0] + q[0]
+
+
+@kt.function("q, count, tau -> reward")
+def taken(model, q, count, tau):
+    return count + tau
 
 
 @kt.function("action(5) -> reward")
@@ -256,6 +292,8 @@ BAD = [
     ({"randomize": {"contact_stiffness": kt.scale.choice([1e3, 0.0])}}, "positive numbers"),
     ({"randomize": {"contact_friction": (-0.1, 1.0)}}, "numbers that are not negative"),
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
+    ({"reward": taken, "randomize": {"count": (0, 1)}}, "the environment itself has a 'count'"),
+    ({"reward": taken, "randomize": {"tau": (0, 1)}}, "the environment itself has a 'tau'"),
     ({"randomize": {"mass": 3.0}}, r"must be \(low, high\)"),
     ({"randomize": {"mass": kt.scale.sobol(0, 1)}}, r"must be \(low, high\)"),
     ({"randomize": {"kp": kt.scale.uniform([1.0, 2.0, 3.0], 4.0)}}, r"must give \(2,\) finite numbers"),
@@ -372,6 +410,34 @@ def test_an_environment_is_copied_with_its_future(mode):
             call()
     with pytest.raises(ArgumentError, match="is closed"):
         pickle.loads(pickle.dumps(env)).reset()
+
+
+def test_what_a_caller_changes_later_has_no_effect():
+    start, wild, gains = START.copy(), {"contact_friction": (0.3, 0.9)}, np.array([30.0, 30.0])
+    env, plain = (environment(2, start=s, randomize=r, kp=k, time_limit=0.04) for s, r, k in (
+        (start, wild, gains), (START, dict(wild), 30.0)))  # fmt: skip
+    start[4], wild["mass"], gains[:] = 7.0, (0.5, 2.0), 1.0
+    for each in (env, plain):
+        each.reset(seed=0)
+    twin = pickle.loads(pickle.dumps(env))
+    for action in actions(2, 4):
+        wanted = plain.step(action)[0]
+        np.testing.assert_array_equal(env.step(action)[0], wanted)
+        np.testing.assert_array_equal(twin.step(action)[0], wanted)
+
+
+def test_doubles_of_jax_are_not_shortened():
+    jax = pytest.importorskip("jax")
+    before = jax.config.jax_enable_x64
+    try:
+        jax.config.update("jax_enable_x64", False)
+        with pytest.raises(ArgumentError, match="x64 is off"):
+            environment(2, backend="jax", dtype="float64")
+        jax.config.update("jax_enable_x64", True)
+        observation, _ = environment(2, backend="jax", dtype=np.float64).reset(seed=0)
+        assert observation.dtype == np.float64
+    finally:
+        jax.config.update("jax_enable_x64", before)
 
 
 def test_equal_environments_share_their_kernels():

@@ -136,6 +136,33 @@ def test_pushes_are_impulses():
     assert 0 < differ.sum() < 20
 
 
+def test_the_state_before_an_action_is_that_before_a_push():
+    @kt.function("last_q(nq), last_v(nv) -> before(17)")
+    def before(model, last_q, last_v):
+        return np.concatenate([last_q, last_v])
+
+    env = environment(4, observation=before, push=kt.gym.Push("trunk", 3.0, every=0.02), dtype="float64")
+    env.reset(seed=0)
+    for action in actions(4, 3):
+        state = np.concatenate(env.state, -1)
+        np.testing.assert_array_equal(env.step(action)[0], state)
+
+
+@pytest.mark.parametrize("control", ["position", "effort"])
+@pytest.mark.parametrize("ground", [True, False])
+def test_drives_give_no_more_than_their_limits(control, ground):
+    @kt.function("tau -> seen(nv)")
+    def pull(model, tau):
+        return tau
+
+    weak = ROBOT.replace(limits={name: {"effort": 0.5} for name in ("fore", "hind")})
+    given = {"model": weak, "observation": pull, "dtype": "float64", "steps": 1}
+    env = environment(1, control=control, action_scale=2.0, ground=ground, **given)
+    env.reset(seed=0)
+    observation, *_ = env.step(np.array([[1.0, -1.0]]))
+    np.testing.assert_array_equal(observation[0, 6:], [0.5, -0.5])
+
+
 def test_robots_start_on_top_of_a_heightfield():
     rng = np.random.default_rng(0)
     ground = kt.Heightfield(0.3 * rng.random((20, 20)), 0.2)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
+from kinetree.motion.joint_forces import within_efforts
 
 Array = np.ndarray
 CONTROLS = ("position", "effort")
@@ -41,13 +42,13 @@ class Drive(NamedTuple):
             setpoint[i] = setpoint[i] + scale * a
         return {"tau": pull, "setpoint": setpoint, "kp": self._all(model, kp), "kd": self._all(model, kd)}
 
-    def effort(self, q: Any, v: Any, acting: dict[str, Any]) -> Any:
-        """The effort of the drives at the end of a step, where a servo acts."""
+    def effort(self, model: Model, q: Any, v: Any, acting: dict[str, Any]) -> Any:
+        """The effort of the drives at the end of a step, where a servo acts, within their limits."""
         tau = np.array(acting["tau"], np.result_type(q, v))
         if self.kind == "position":
             for i, k in self.places:
                 tau[k] = acting["kp"][k] * (acting["setpoint"][i] - q[i]) - acting["kd"][k] * v[k]
-        return tau
+        return within_efforts(model, tau)[0]
 
     def _all(self, model: Model, gains: Any) -> Array:
         found = np.zeros(model.nv, np.asarray(gains).dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import secrets
 from collections.abc import Mapping, Sequence
@@ -77,8 +78,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     and the numbers drawn for the episode.
 
     If the motion of a robot diverges, its episode ends: infos["failed"] marks it, its reward is 0, and its
-    last observation is the one before the action. An action with NaN has the same effect on a GPU, where
-    actions are not checked; on the CPU it is an error.
+    last observation is the one before the action. NaN in the observation or the reward has the same effect;
+    if the first observation holds NaN, it becomes zeros, and the first action ends the episode. So has an
+    action with NaN on a GPU, where actions are not checked; on the CPU it is an error.
     """
 
     def __init__(
@@ -108,14 +110,19 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         backend: Literal["numpy", "torch", "jax"] = "numpy",
         target: Literal["cpu", "cuda"] = "cpu",
     ):
+        joints = None if joints is None else tuple(joints)  # copies: a caller may change the originals later
+        action_scale, kp, kd = copy.deepcopy((action_scale, kp, kd))
+        pose, start, randomize = copy.deepcopy((pose, start, randomize))
         self._given = {name: x for name, x in locals().items() if name not in ("self", "__class__")}
         gymnasium = needed("gymnasium", "kt.gym.VectorEnv")
         if not isinstance(model, Model):
             raise ArgumentError(f"VectorEnv: model must be a kinetree Model, got a {type(model).__name__}")
         functions = _functions({"observation": observation, "reward": reward, "terminated": terminated})
         self.model, self.num_envs = model, _whole("num_envs", num_envs)
-        self.dtype = np.dtype(_chosen("dtype", dtype, ("float32", "float64")))
-        self.target, self.backend = _chosen("target", target, ("cpu", "cuda")), tensors.checked(backend)
+        named = dtype if isinstance(dtype, str) else str(np.dtype(dtype))
+        self.dtype = np.dtype(_chosen("dtype", named, ("float32", "float64")))
+        self.target = _chosen("target", target, ("cpu", "cuda"))
+        self.backend = tensors.checked(backend, self.dtype)
         named = getattr(autoreset_mode, "name", autoreset_mode)
         self.mode = _chosen("autoreset_mode", named.lower() if isinstance(named, str) else named, MODES)
         self.dt = _positive("dt", dt) * _whole("steps", steps)  # of an action

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from kinetree import ops
-from kinetree.compiler.ir.check import kind_of
 from kinetree.errors import ArgumentError
 from kinetree.gym.draws import STARTS, Draws
 from kinetree.gym.drive import Drive
@@ -33,6 +32,8 @@ from kinetree.sweep.signature import MODEL_INPUTS, SIZES, Argument, arguments
 Array = np.ndarray
 
 GAINS = ("kp", "kd")
+OWN = ("seen", "count", "over", "bad", "dt", "push")  # inputs of an action that no function can ask for
+UNSEEN = -1.0  # `over` of an episode whose first observation is NaN: its first action ends it
 PHYSICAL = (*CONTACT, *(a.name for a in MODEL_INPUTS))  # numbers of the simulation that may be randomised
 
 
@@ -79,7 +80,9 @@ class Task:
     def _asked(self, name: str) -> Argument:
         """The argument of this name, which only the functions of the task take."""
         found = {a for f in self.functions.values() for a in f.own_inputs if a.name == name}
-        if not found or name in self.offered:
+        if name in self.offered or name in OWN:
+            raise ArgumentError(f"VectorEnv: the environment itself has a {name!r}: choose another name")
+        if not found:
             raise ArgumentError(
                 f"VectorEnv: {name!r} is drawn at random, but no function takes it, and it is none of "
                 f"q, v, mass, {', '.join((*GAINS, *PHYSICAL))}"
@@ -148,23 +151,23 @@ class Task:
             waiting = ops.less(0.5, given["over"]) if self.waits else False
             count = given["count"] + 1.0
             given["t"] = count * (self.steps * given["dt"])
+            v = given["v"]
             if self.push is not None:
-                length = self.steps * self.dt
-                given["v"] = self.push.pushed(model, given["q"], given["v"], given["push"], length)
-            after = self._moved(model, given)
+                v = self.push.pushed(model, given["q"], v, given["push"], self.steps * self.dt)
+            after = self._moved(model, given, v)
             sure = trust(given["q"])
             seen, reward = (self._call(role, model, after) for role in ("observation", "reward"))
             over = self._call("terminated", model, after) if "terminated" in self.functions else 0.0
-            over = ops.where(over, 1.0, 0.0) if kind_of(over) == "truth" else over
             sure = ops.min(sure, trust(given["q"]))
             found = {"q": after["q"], "v": after["v"], "seen": seen}
-            size = sum(ops.abs(x) for part in (*found.values(), reward, over) for x in np.ravel(part))
-            fine = _both(ops.less(size, math.inf), ops.less_equal(1.0, sure))
-            failed = _both(_not(_both(fine, ops.less(given["bad"], 0.5))), _not(waiting))
+            fine = _both(_finite(*found.values(), reward, over), ops.less_equal(1.0, sure))
+            fine = _both(fine, _both(ops.less(given["bad"], 0.5), ops.less(UNSEEN / 2, given["over"])))
+            failed = _both(_not(fine), _not(waiting))
             ended = _both(_not(_both(_not(failed), ops.less_equal(over, 0.0))), _not(waiting))
             late = ops.less_equal(self.limit, count) if self.limit < math.inf else False
             late = _both(_both(late, _not(ended)), _not(waiting))
-            kept = [_chosen(failed, given[name], x) for name, x in found.items()]
+            moves = _both(fine, _not(waiting))
+            kept = [_chosen(moves, x, given[name]) for name, x in found.items()]
             reward = ops.where(failed, 0.0, ops.where(waiting, 0.0, reward))
             flags = [ops.where(x, 1.0, 0.0) for x in (ended, late, failed)]
             return *kept, count, ops.max(flags[0], flags[1]), reward, *flags
@@ -192,8 +195,11 @@ class Task:
             for name in STARTS:
                 found[name] = found[name] if given[f"given_{name}"] is None else given[f"given_{name}"]
             changed = with_numbers(model, found.get("parameters"), found.get("gravity"))
-            found["seen"] = self._first(changed, found)
-            found |= {"count": 0.0, "over": 0.0, "last_action": np.zeros(self.drive.size)}
+            seen = self._first(changed, found)
+            fine = _finite(seen)
+            found["seen"] = _chosen(fine, seen, np.zeros(np.shape(seen)))
+            found |= {"count": 0.0, "over": ops.where(fine, 0.0, UNSEEN)}
+            found["last_action"] = np.zeros(self.drive.size)
             return tuple(_chosen(again, found[name], given[f"old_{name}"]) for name in shapes)
 
         inputs = [Argument("again", ()), *(Argument(f"old_{a.name}", a.shape) for a in shapes.values())]
@@ -220,8 +226,8 @@ class Task:
 
     # -- their parts
 
-    def _moved(self, model: Model, given: dict[str, Any]) -> dict[str, Any]:
-        """Everything that is known after the steps of an action."""
+    def _moved(self, model: Model, given: dict[str, Any], start: Any) -> dict[str, Any]:
+        """Everything that is known after the steps of an action, which begin with the velocities `start`."""
         action = given["action"]
         gains = [given[name] if name in given else getattr(self.drive, name) for name in GAINS]
         acting = self.drive.acting(model, action, *gains)
@@ -234,9 +240,9 @@ class Task:
             most = {"ground": self.ground, "newton_limit": self.newton_limit}
             return contact_step(model, q, v, dt=dt, **most, **acting, **felt)[:4]
 
-        q, v, force, velocity = repeat(self.steps, one, given["q"], given["v"], points, points)
+        q, v, force, velocity = repeat(self.steps, one, given["q"], start, points, points)
         after = {"q": q, "v": v, "force": force, "velocity": velocity, "action": action}
-        after |= {"last_q": given["q"], "last_v": given["v"], "tau": self.drive.effort(q, v, acting)}
+        after |= {"last_q": given["q"], "last_v": given["v"], "tau": self.drive.effort(model, q, v, acting)}
         return given | after
 
     def _call(self, role: str, model: Model, known: dict[str, Any]) -> Any:
@@ -247,6 +253,11 @@ class Task:
 def _digest(facts: Any) -> bytes:
     """A short hash that distinguishes settings."""
     return hashlib.sha256(pickle.dumps(facts)).digest()
+
+
+def _finite(*parts: Any) -> Any:
+    """Whether all numbers are finite."""
+    return ops.less(sum(ops.abs(x) for part in parts for x in np.ravel(part)), math.inf)
 
 
 def _both(a: Any, b: Any) -> Any:

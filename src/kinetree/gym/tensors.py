@@ -14,11 +14,16 @@ BACKENDS = ("numpy", "torch", "jax")
 ALIGNED = 64  # bytes: JAX shares only memory with this alignment
 
 
-def checked(backend: str) -> str:
+def checked(backend: str, dtype: Any) -> str:
     if backend not in BACKENDS:
         raise ArgumentError(f"VectorEnv: backend is {backend!r}: choose from {', '.join(BACKENDS)}")
     if backend != "numpy":
-        needed(backend, f"kt.gym.VectorEnv with backend={backend!r}")
+        library = needed(backend, f"kt.gym.VectorEnv with backend={backend!r}")
+        if backend == "jax" and dtype == np.float64 and not library.config.jax_enable_x64:
+            raise ArgumentError(
+                "VectorEnv: JAX would make float32 of float64, since its x64 is off: call "
+                "jax.config.update('jax_enable_x64', True) first, or choose dtype='float32'"
+            )
     return backend
 
 
