@@ -208,3 +208,9 @@ def test_conditions_are_ones_and_zeros():
             np.testing.assert_array_equal(flags, wanted)
             assert inside == wanted[1]
         assert counted(robot, [x]) == sum(wanted) + wanted[1]
+
+
+def test_code_without_a_module():
+    space = {"kt": kt}
+    exec("@kt.function('q -> twice(nq)')\ndef twice(model, q):\n    return 2 * q", space)
+    np.testing.assert_array_equal(space["twice"](kt.zoo.pendulum(), [0.5]), [1.0])

@@ -82,7 +82,7 @@ class Job:
         kinds = structure_of(self.model, self.model.nodes, frozenset()).kinds
         parts = {type(member.joint) for kind in kinds for member in kind.sample.members}
         parts |= {value for value in self.options.values() if callable(value)}
-        foreign = any(p.__module__.partition(".")[0] != "kinetree" for p in (self.function, *parts))
+        foreign = any((p.__module__ or "").partition(".")[0] != "kinetree" for p in (self.function, *parts))
         if foreign or _source() is None:
             return None
         facts = (self.function.identity, self.present, sorted(self.options.items()), self.mode)
