@@ -161,7 +161,7 @@ DROP = 0.1  # m
 LINES = ("-", "--", ":", "-", "--", ":")
 
 MEASURES = (
-    "creep on a slope of 10°, um/s",
+    "creep on a slope of 10°, µm/s",
     "slide on it, μ = 0.1: error of the acceleration",
     "stop from 2 m/s, μ = 0.5: error of the stopping distance",
     "the block lifts by, mm",

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-NAMED = ("gallery", "rotors", "loops", "contact")
+NAMED = ("gallery", "rotors", "loops", "contact", "geometry")
 PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), *(DOCS / f"{page}.md" for page in NAMED)]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
