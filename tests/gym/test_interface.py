@@ -11,7 +11,7 @@ from tests.gym.robots import ROBOT, START, actions, environment, forward, low, s
 
 import kinetree as kt
 from kinetree import ops
-from kinetree.errors import ArgumentError, MissingPackageError, TraceError
+from kinetree.errors import ArgumentError, MissingPackageError, StateError, TraceError
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -313,6 +313,11 @@ BAD = [
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         environment(**({"count": 2} | options))
+
+
+def test_a_start_that_is_no_position_is_refused():
+    with pytest.raises(StateError, match=r"VectorEnv: start: joint 'trunk' .* has length 0"):
+        environment(2, start=np.zeros(ROBOT.nq))
 
 
 def test_what_is_positive_in_all_but_rare_draws_is_accepted():

@@ -15,6 +15,7 @@ from kinetree import functions as of
 from kinetree import ops
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
+from kinetree.model.configuration import require_sound
 from kinetree.model.ground import Heightfield
 from kinetree.model.validate import shown
 from kinetree.motion.group import moved
@@ -177,4 +178,5 @@ def _state(model: Model, start: Any) -> tuple[Array, Array]:
             f"VectorEnv: start must be q of {model.nq} finite numbers, or (q, v) with {model.nv} for v; got "
             f"shapes {q.shape} and {v.shape}"
         )
+    require_sound(model, "VectorEnv: start", q)
     return q, v
