@@ -1,9 +1,10 @@
 """How best to run a program on a GPU: measured rules, most of them for straight-line programs on rows of
 states.
 
-A state has one thread, unless it has so many results that few states fit into a block. The values that a
-thread keeps should fit its registers: the limbs of a robot are computed one after another, some values are
-recomputed instead of kept, and others wait in shared memory. `docs/gpu.md` lists what was tried.
+A state has one thread, unless it has so many results that few states fit into a block, or a time loop keeps
+so many values that two threads share it. The values that a thread keeps should fit its registers: the limbs
+of a robot are computed one after another, some values are recomputed instead of kept, and others wait in
+shared memory. `docs/design/gpu.md` lists what was tried.
 """
 
 from __future__ import annotations
