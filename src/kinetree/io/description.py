@@ -165,6 +165,7 @@ class Description:
     collide: set[str] = field(default_factory=set)  # robots with self-collision
     restored: bool = False  # geometries, ground and pairs are as `save` wrote them
     still: list[tuple[Element, Pose, Any]] = field(default_factory=list)  # MJCF: geoms of the world
+    contacts: list[Element] = field(default_factory=list)  # MJCF: <pair> and <exclude>
     configurations: list[Keyframe] = field(default_factory=list)
     closures: list[Closure] = field(default_factory=list)
     independent: list[tuple[str, int]] = field(default_factory=list)  # velocities that the file marks as such

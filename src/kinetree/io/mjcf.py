@@ -14,7 +14,7 @@ from kinetree.io.files import Document
 from kinetree.io.mjcf_equality import Equalities
 from kinetree.io.mjcf_marks import read_keyframes
 from kinetree.io.mjcf_parts import read_parts
-from kinetree.io.mjcf_spec import MAIN, read_spec
+from kinetree.io.mjcf_spec import MAIN, contacts_of, read_spec
 from kinetree.io.mjcf_tree import Context, Reader
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log, Where
@@ -46,6 +46,7 @@ def read_mjcf(document: Document, log: Log) -> Description:
     equalities = Equalities(robot, reader.places, reader.mocap, log)
     for each in (spec, *reader.attached):
         equalities.read(each, off=free)
+        robot.contacts += contacts_of(each)
         list_ignored(each.root, log)
     equalities.report()
     read_parts(robot, root, log)
@@ -102,8 +103,8 @@ def _dynamic(root: Element) -> Iterator[Element]:
 
 
 def _is_read(element: Element) -> bool:
-    """Whether an element is read although its section is not: what `save` wrote, and pairs of geoms."""
-    return (element.get("name") or "").startswith(CUSTOM) or element.tag == "pair"
+    """Whether an element is read although its section is not: what `save` wrote, contacts, height fields."""
+    return (element.get("name") or "").startswith(CUSTOM) or element.tag in ("pair", "exclude", "hfield")
 
 
 def list_ignored(root: Element, log: Log) -> None:

@@ -6,13 +6,16 @@ the penetration of a robot standing still, and the damping ratio.
 
 from __future__ import annotations
 
-from math import hypot, inf
+from itertools import compress
+from math import hypot
+from operator import not_
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.errors import ModelError
-from kinetree.io.attributes import parse_number, parse_numbers
+from kinetree.io.attributes import parse_number, parse_numbers, values
 from kinetree.io.collisions import Collisions
 from kinetree.io.description import WORLD
 from kinetree.io.files import read_bytes
@@ -33,10 +36,13 @@ from kinetree.spatial.vector import dot, mat_vec
 
 SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's defaults
 FRICTION = 1.0
+_NUMBERS = ("contype", "conaffinity", "priority", "condim", "friction", "solref", "solimp", "solmix",
+            "margin", "gap")  # fmt: skip
 _GROUNDS = ("plane", "hfield")
 FEET = 4  # points that a robot is assumed to stand on
 _LOWEST, _HIGHEST = 1e-4, 0.9999  # MuJoCo's bounds on impedances
-_NARROW = 1e-15  # m: for a smaller width MuJoCo uses the mean of dmin and dmax
+_NARROW = 1e-15  # a smaller width or share counts as zero
+_HEIGHTS = 1 << 24  # most heights of a field
 
 
 class Surface(NamedTuple):
@@ -49,19 +55,30 @@ class Surface(NamedTuple):
     priority: int = 0
     contype: int = 1
     conaffinity: int = 1
+    solmix: float = 1.0
 
     def meets(self, other: Surface) -> bool:
         """Whether two geoms collide."""
         return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
 
+    @property
+    def is_soft(self) -> bool:
+        """Whether `solref` or `solimp` is given."""
+        return self.solref is not None or self.solimp is not None
+
     def on(self, other: Surface) -> Surface:
-        """The contact of two geoms: the higher priority decides, otherwise the larger friction."""
+        """The contact of two geoms: the higher priority decides, otherwise the larger friction and a mean."""
         if self.priority != other.priority:
             return self if self.priority > other.priority else other
         rougher = max(FRICTION if x is None else x for x in (self.friction, other.friction))
         condim = max(3 if x is None else x for x in (self.condim, other.condim))
-        firm = self if self.solref or self.solimp else other
-        return self._replace(friction=rougher, condim=condim, solref=firm.solref, solimp=firm.solimp)
+        mixed = self._replace(friction=rougher, condim=condim)
+        if not (self.is_soft or other.is_soft):
+            return mixed
+        share, (a, b) = _share(self.solmix, other.solmix), (x.solref or SOLREF for x in (self, other))
+        solref = _mean(share, a, b) if a[0] > 0 and b[0] > 0 else tuple(map(min, a, b))
+        solimp = _mean(share, self.solimp or SOLIMP, other.solimp or SOLIMP)
+        return mixed._replace(solref=solref, solimp=solimp)
 
 
 def read_mjcf_collisions(found: Collisions, root: Element) -> None:
@@ -77,34 +94,36 @@ def read_mjcf_collisions(found: Collisions, root: Element) -> None:
     if any(flag.get(name) == "disable" for flag in flags for name in ("contact", "constraint")):
         found.note("contact-parameter", root.where, "contacts are turned off: no shapes were read")
         return
-    _Reader(found, root).read()
+    if any(flag.get("override") == "enable" for flag in flags):
+        found.note("contact-parameter", root.where, "the contact parameters of <option> (override)")
+    _Reader(found).read()
 
 
 class _Reader:
-    def __init__(self, found: Collisions, root: Element) -> None:
+    def __init__(self, found: Collisions) -> None:
         self.found, self.robot = found, found.robot
         self.fall = hypot(*self.robot.gravity) or EARTH
         self.above = {joint.child: joint.parent for joint in self.robot.joints.values()}
-        self.below: tuple[str, Surface] | None = None  # the ground geom
-        self.fields = {e.get("name"): e for section in root.all("asset") for e in section.all("hfield")}
+        self.places = {WORLD: HERE}  # of links that stand still
+        for joint in self.robot.in_order():
+            if joint.is_fixed and joint.parent in self.places:
+                self.places[joint.child] = self.places[joint.parent] @ joint.placement
+        self.below: tuple[str, Surface, str] | None = None  # the ground geom: its name, and its body
         self.pairs: dict[frozenset[str], Element] = {}
-        for section in root.all("contact"):
-            for pair in section.all("pair"):
-                ends = frozenset((pair.get("geom1") or "", pair.get("geom2") or ""))
-                self.pairs[ends] = pair
-            for pair in section.all("exclude"):
-                self.robot.excluded.add(frozenset((pair.get("body1") or "", pair.get("body2") or "")))
+        for contact in self.robot.contacts:
+            if contact.tag == "pair":
+                self.pairs[_ends(contact, "geom")] = contact
+            else:
+                self.robot.excluded.add(_ends(contact, "body"))
 
     def read(self) -> None:
-        still = [(e, frame, meshes) for e, frame, meshes in self.robot.still if _kind(e) not in _GROUNDS]
-        for element, frame, meshes in self.robot.still:
-            if _kind(element) in _GROUNDS:
-                self._read_ground(element, frame, meshes)
-        for geom in still:
-            self._read_geom(WORLD, *geom)
-        for link in self.robot.links.values():
-            for geom in link.geoms:
-                self._read_geom(link.name, *geom)
+        geoms = [(WORLD, *geom) for geom in self.robot.still]
+        geoms += [(link.name, *geom) for link in self.robot.links.values() for geom in link.geoms]
+        below = [_kind(geom[1]) in _GROUNDS and geom[0] in self.places for geom in geoms]
+        for geom in compress(geoms, below):
+            self._read_ground(*geom)
+        for geom in compress(geoms, map(not_, below)):
+            self._read_geom(*geom)
         self._read_pairs()
 
     def _read_geom(self, link: str, element: Element, frame: Pose, meshes: Meshes) -> None:
@@ -113,24 +132,35 @@ class _Reader:
         pair = self._pair(element)
         if pair is not None:
             contact = surface_of(pair)
-        elif self.below is not None and link != WORLD:
-            if not own.meets(self.below[1]):
+        elif not (own.contype or own.conaffinity):
+            return
+        elif self.below is not None and link not in self.places:
+            if not own.meets(self.below[1]) or frozenset((link, self.below[2])) in self.robot.excluded:
+                problem = "a geom that collides with others but not with the ground is left out"
+                found.note("contact-pairs", where, problem)
                 return
             contact = own.on(self.below[1])
-        elif own.contype or own.conaffinity:
-            contact = own
         else:
-            return
+            contact = own
         shape, placement = self._shape(element, meshes)
-        for name, usual in (("margin", 0.0), ("gap", 0.0)):
-            if (parse_number(element.get(name) or "0") or 0.0) != usual:
-                found.note("contact-parameter", where, f"{name} of a geom")
-        if (contact.condim or 3) > 3:
-            found.note("contact-parameter", where, "torsional and rolling friction (condim 4 and 6)")
+        self._note_unread(element if pair is None else pair, contact)
         if shape is not None:
             more = {"groups": (own.contype, own.conaffinity), "owner": self._owner(link), "surface": own}
             numbers = self._numbers(contact)
             found.add(element.get("name"), link, where, shape, frame @ placement, **numbers, **more)
+
+    def _note_unread(self, element: Element, contact: Surface) -> None:
+        """Note the numbers of a geom or a pair that have no effect."""
+        friction = values(element, "friction")[:2] if element.tag == "pair" else ()
+        for problem, is_given in (
+            *((f"{name} is not made of numbers", _is_odd(element, name)) for name in _NUMBERS),
+            (f"margin of a {element.tag}", any(values(element, "margin"))),
+            (f"gap of a {element.tag}", any(values(element, "gap"))),
+            ("torsional and rolling friction (condim 4 and 6)", (contact.condim or 3) > 3),
+            ("a second coefficient of friction of a pair", len(set(friction)) > 1),
+        ):
+            if is_given:
+                self.found.note("contact-parameter", element.where, problem)
 
     def _owner(self, link: str) -> str:
         """The child body of the world that carries a link."""
@@ -180,95 +210,108 @@ class _Reader:
 
     # -- the ground
 
-    def _read_ground(self, element: Element, frame: Pose, meshes: Meshes) -> None:
-        found, surface = self.found, surface_of(element)
+    def _read_ground(self, link: str, element: Element, frame: Pose, meshes: Meshes) -> None:
+        found, surface, name = self.found, surface_of(element), element.get("name") or ""
         if self.below is not None:
             found.note("contact-shape", element.where, "a second plane or field: the first one is the ground")
             return
-        if not (surface.contype or surface.conaffinity):
+        is_paired = bool(name) and any(name in ends for ends in self.pairs)
+        if not (surface.contype or surface.conaffinity or is_paired):
             return
-        pose = frame @ read_pose(element, meshes.compiler, Log())
+        pose = self.places[link] @ frame @ read_pose(element, meshes.compiler, Log())
         try:
             if _kind(element) == "plane":
                 normal = mat_vec(pose.R, (0.0, 0.0, 1.0))
                 self.robot.ground = Ground(normal, dot(normal, pose.p))
             else:
-                self.robot.ground = self._field(element, pose)
+                self.robot.ground = _field(element, pose, meshes)
         except (ModelError, MeshError, ValueError) as error:
             found.note("contact-shape", element.where, f"the ground is not read: {error}")
             return
-        self.below = (element.get("name") or "", surface)
-
-    def _field(self, element: Element, pose: Pose) -> Heightfield:
-        """Heights on a grid: rows along y, columns along x, values from 0 to 1 times a height."""
-        asset = self.fields.get(element.get("hfield"))
-        if asset is None:
-            raise MeshError("it names no <hfield>")
-        if not np.allclose(np.array(pose.R, float), np.eye(3), atol=1e-9):
-            raise MeshError("a rotated height field is not supported")
-        size = parse_numbers(asset.get("size") or "")
-        if isinstance(size, str) or len(size) != 4 or min(size[:3]) <= 0:
-            raise MeshError("size must be four positive numbers")
-        rows, columns = (int(parse_number(asset.get(name) or "0") or 0) for name in ("nrow", "ncol"))
-        heights = self._elevation(asset, rows, columns)
-        rows, columns = heights.shape
-        if min(rows, columns) < 2:
-            raise MeshError("it needs at least two rows and two columns")
-        low, high = heights.min(), heights.max()
-        scaled = (heights - low) / (high - low if high > low else 1.0) * size[2]
-        x, y, z = pose.p
-        steps = (2 * size[0] / (columns - 1), 2 * size[1] / (rows - 1))
-        return Heightfield(scaled.T, steps, (x - size[0], y - size[1], z))
-
-    def _elevation(self, asset: Element, rows: int, columns: int) -> Any:
-        if asset.get("file"):
-            return self._from_file(asset.get("file") or "")
-        if min(rows, columns) < 2 or rows * columns > 1 << 24:
-            raise MeshError(f"nrow and ncol are {rows} and {columns}")
-        words = parse_numbers(asset.get("elevation") or "")
-        if isinstance(words, str) or len(words) not in (0, rows * columns):
-            raise MeshError(f"elevation must be {rows * columns} numbers")
-        heights = np.array(words or (0.0,) * (rows * columns)).reshape(rows, columns)
-        return heights[::-1]  # the first row of the text has the highest y
-
-    def _from_file(self, name: str) -> Any:
-        """MuJoCo's binary height files: two counts, then rows * columns floats."""
-        path = next((p for p in self.found.reach.part(name.replace("\\", "/")) if p.is_file()), None)
-        if path is None or path.suffix.lower() == ".png":
-            raise MeshError("its file was not found" if path is None else "height images are not read")
-        content = read_bytes(path, 1 << 26)
-        rows, columns = (int(n) for n in np.frombuffer(content[:8].ljust(8, b"\0"), "<i4"))
-        if min(rows, columns) < 2 or len(content) != 8 + 4 * rows * columns:
-            raise MeshError("the counts in its file do not match its size")
-        return np.frombuffer(content, "<f4", offset=8).astype(float).reshape(rows, columns)
+        self.below = name, surface, link
 
     def _read_pairs(self) -> None:
         ground = None if self.below is None else self.below[0]
         names = {part.name for part in self.robot.geometries}
         for ends, pair in self.pairs.items():
-            if ground in ends:
-                continue
-            if not names.issuperset(ends) or len(ends) != 2:
+            if not names.issuperset(ends - {ground}) or len(ends) != 2:
                 self.found.note("contact-parameter", pair.where, "<pair> of geoms that were not read")
-                continue
-            surface, rough = surface_of(pair), None
-            if surface.friction is not None or surface.condim == 1:
+            elif ground not in ends:
+                surface = surface_of(pair)
+                self._note_unread(pair, surface)
+                if surface.is_soft:
+                    self.found.note("contact-parameter", pair.where, "solref and solimp of a pair of geoms")
                 rough = self._numbers(surface)["friction"]
-            self.robot.pairs.append(Pair(pair.get("geom1") or "", pair.get("geom2") or "", rough))
+                self.robot.pairs.append(Pair(pair.get("geom1") or "", pair.get("geom2") or "", rough))
+
+
+def _field(element: Element, pose: Pose, meshes: Meshes) -> Heightfield:
+    """Heights on a grid: rows along y, columns along x, values from 0 to 1 times a height."""
+    asset = meshes.fields.get(element.get("hfield") or "")
+    if asset is None:
+        raise MeshError("it names no <hfield>")
+    if not np.allclose(np.array(pose.R, float), np.eye(3), atol=1e-9):
+        raise MeshError("a rotated height field is not supported")
+    size = values(asset, "size")
+    if len(size) != 4 or min(size[:3]) <= 0:
+        raise MeshError("size must be four positive numbers")
+    heights = _from_file(meshes.file(asset)) if asset.get("file") else _elevation(asset)
+    rows, columns = heights.shape
+    low, high = heights.min(), heights.max()
+    if not np.isfinite(high - low):
+        raise MeshError("a height is not finite")
+    scaled = (heights - low) / (high - low if high > low else 1.0) * size[2]
+    x, y, z = pose.p
+    steps = (2 * size[0] / (columns - 1), 2 * size[1] / (rows - 1))
+    return Heightfield(scaled.T, steps, (x - size[0], y - size[1], z))
+
+
+def _elevation(asset: Element) -> Any:
+    """The heights in the attributes of an asset; level if there are none."""
+    rows, columns = (int(parse_number(asset.get(name) or "0") or 0) for name in ("nrow", "ncol"))
+    if min(rows, columns) < 2 or rows * columns > _HEIGHTS:
+        raise MeshError(f"nrow and ncol are {rows:g} and {columns:g}, less than 2 or too many")
+    words = (asset.get("elevation") or "").split()
+    if not words:
+        return np.zeros((rows, columns))
+    if len(words) != rows * columns:
+        raise MeshError(f"elevation has {len(words)} numbers, expected {rows * columns}")
+    try:
+        heights = np.array([float(word) for word in words]).reshape(rows, columns)
+    except ValueError:
+        raise MeshError("elevation has words that are not numbers") from None
+    return heights[::-1]  # the first row of the text has the highest y
+
+
+def _from_file(path: Path) -> Any:
+    """MuJoCo's binary height files: two counts, then rows * columns floats."""
+    if path.suffix.lower() == ".png":
+        raise MeshError("height images are not read")
+    content = read_bytes(path, 4 * _HEIGHTS)
+    rows, columns = (int(n) for n in np.frombuffer(content[:8].ljust(8, b"\0"), "<i4"))
+    if min(rows, columns) < 2 or len(content) != 8 + 4 * rows * columns:
+        raise MeshError("the counts in its file do not match its size")
+    return np.frombuffer(content, "<f4", offset=8).astype(float).reshape(rows, columns)
+
+
+def _ends(contact: Element, kind: str) -> frozenset[str]:
+    """The two geoms of a `<pair>`, or the two bodies of an `<exclude>`."""
+    return frozenset(contact.get(kind + end) or "" for end in "12")
+
+
+def _is_odd(element: Element, name: str) -> bool:
+    """Whether an attribute holds something other than numbers."""
+    return isinstance(parse_numbers(element.get(name) or ""), str)
 
 
 def surface_of(element: Element) -> Surface:
     """The contact parameters in the attributes of a geom or a pair."""
 
-    def numbers(name: str) -> tuple[float, ...]:
-        given = parse_numbers(element.get(name) or "")
-        return () if isinstance(given, str) else given
-
     def whole(name: str, usual: int) -> int:
-        given = numbers(name)
-        return int(given[0]) if given and abs(given[0]) < inf else usual
+        given = values(element, name)
+        return int(given[0]) if given else usual
 
-    friction, solref, solimp = numbers("friction"), numbers("solref"), numbers("solimp")
+    friction, solref, solimp = (values(element, name) for name in ("friction", "solref", "solimp"))
     return Surface(
         friction[0] if friction else None,
         whole("condim", 3) if element.get("condim") else None,
@@ -277,7 +320,19 @@ def surface_of(element: Element) -> Surface:
         whole("priority", 0),
         whole("contype", 1),
         whole("conaffinity", 1),
+        next(iter(values(element, "solmix")), 1.0),
     )
+
+
+def _share(first: float, second: float) -> float:
+    """The share of the first of two geoms in their mixture, by `solmix`."""
+    if min(first, second) < _NARROW:
+        return 0.5 if max(first, second) < _NARROW else float(first > second)
+    return first / (first + second)
+
+
+def _mean(share: float, a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(share * x + (1 - share) * y for x, y in zip(a, b, strict=False))
 
 
 def sink(solref: tuple[float, ...], solimp: tuple[float, ...], fall: float) -> tuple[float, float]:

@@ -40,9 +40,10 @@ class Shape(NamedTuple):
 
 @dataclass
 class Meshes:
-    """The mesh assets of one model by name; each is read once."""
+    """The meshes and height fields of one model by name; each mesh is read once."""
 
     elements: dict[str, Element]  # with their defaults filled in
+    fields: dict[str, Element]  # height fields
     compiler: Compiler
     reach: Reach
     log: Log
@@ -105,7 +106,8 @@ class Meshes:
         rounded = checked(mesh).vertices.astype(np.float32).astype(float)  # as MuJoCo stores them
         return _placed(mesh._replace(vertices=rounded), element, self.log)
 
-    def _from_file(self, element: Element) -> Mesh:
+    def file(self, element: Element) -> Path:
+        """The file that an asset names, in the folder for meshes; MeshError if there is none."""
         name = (element.get("file") or "").replace("\\", "/")
         if self.compiler.strippath:
             name = name.rpartition("/")[2]
@@ -118,6 +120,10 @@ class Meshes:
                 "was not found" if inside else "lies outside the model's folder: allow it with include_dirs="
             )
             raise MeshError(f"the file {shorten(uri)!r} {where}")
+        return path
+
+    def _from_file(self, element: Element) -> Mesh:
+        path = self.file(element)
         self.bytes += path.stat().st_size
         if self.bytes > _MOST:
             raise MeshError(f"the meshes of the model have more than {_MOST} bytes")
@@ -131,9 +137,9 @@ class Meshes:
         return mesh
 
 
-def label(mesh: Element) -> str:
-    """The name of a mesh asset, or that of its file."""
-    return mesh.get("name") or Path((mesh.get("file") or "").replace("\\", "/")).stem
+def label(asset: Element) -> str:
+    """The name of an asset, or that of its file."""
+    return asset.get("name") or Path((asset.get("file") or "").replace("\\", "/")).stem
 
 
 def _numbers(element: Element, name: str) -> Points:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.io.attributes import number, shorten, vector
+from kinetree.io.description import WORLD
 from kinetree.io.files import read_bytes
 from kinetree.io.mjcf_compiler import Compiler, read_compiler
 from kinetree.io.mjcf_mesh import Meshes, label
@@ -18,6 +19,7 @@ from kinetree.spatial.pose import Pose
 
 MAIN = "main"  # the unnamed class of defaults
 _ORIENTATIONS = frozenset(("quat", "axisangle", "xyaxes", "zaxis", "euler"))
+_ENDS = ("geom1", "geom2", "body1", "body2")  # of contacts
 _FILES = 200  # most included files of one model
 _COPIES = 10_000
 _DEEPEST = 8  # deepest nesting of attached models
@@ -40,9 +42,11 @@ def read_spec(root: Element, reach: Reach, prefix: str, log: Log, depth: int = 0
     """The model of a root element, with its includes expanded."""
     expand_includes(root, reach)
     compiler, defaults = read_compiler(root, log), Defaults(root, log)
-    assets = [mesh for section in root.all("asset") for mesh in section.all("mesh")]
-    elements = {label(mesh): defaults.resolve(mesh, MAIN) for mesh in assets}
-    return Spec(root, reach, compiler, defaults, Meshes(elements, compiler, reach, log), prefix, depth)
+    assets = [asset for section in root.all("asset") for asset in section.all("mesh", "hfield")]
+    elements = {label(e): defaults.resolve(e, MAIN) for e in assets if e.tag == "mesh"}
+    fields = {label(e): e for e in assets if e.tag == "hfield"}
+    meshes = Meshes(elements, fields, compiler, reach, log)
+    return Spec(root, reach, compiler, defaults, meshes, prefix, depth)
 
 
 def expand_includes(root: Element, reach: Reach) -> None:
@@ -132,11 +136,17 @@ class Defaults:
             return element
         if _ORIENTATIONS & element.attributes.keys():  # its own orientation replaces the inherited one
             inherited = {key: value for key, value in inherited.items() if key not in _ORIENTATIONS}
-        merged = Element(
-            element.tag, {**inherited, **element.attributes}, element.file, element.line, element.start
-        )
-        merged.children = element.children
-        return merged
+        return element.with_attributes({**inherited, **element.attributes})
+
+
+def contacts_of(spec: Spec) -> Iterator[Element]:
+    """The `<pair>` and `<exclude>` elements of a model, with defaults, and with the prefix in their names."""
+    for section in spec.root.all("contact"):
+        for element in section.all("pair", "exclude"):
+            resolved = spec.defaults.resolve(element, MAIN)
+            named = {end: name for end in _ENDS if (name := resolved.get(end))}
+            ends = {end: name if name == WORLD else spec.prefix + name for end, name in named.items()}
+            yield resolved.with_attributes({**resolved.attributes, **ends})
 
 
 def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element], Spec] | None:

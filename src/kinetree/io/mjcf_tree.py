@@ -70,8 +70,7 @@ class Reader:
             elif element.tag == "site":
                 self._note_site(element, WORLD, inner)
             elif element.tag == "geom":
-                resolved = inner.spec.defaults.resolve(element, inner.childclass)
-                self.robot.still.append((resolved, inner.frame, inner.spec.meshes))
+                self.robot.still.append(_geom(element, inner))
         stack.reverse()
         while stack:
             body, context = stack.pop()
@@ -145,8 +144,7 @@ class Reader:
                     parts.joints.append(joint)
                     parts.anchors.append(anchor)
                 case "geom":
-                    resolved = spec.defaults.resolve(child, inner.childclass)
-                    parts.geoms.append((resolved, inner.frame, spec.meshes))
+                    parts.geoms.append(_geom(child, inner))
                 case "inertial" if parts.inertial is not None:
                     problem = f"body {link.name!r} has several <inertial> elements"
                     self.log.add("element-repeated", child.where, problem)
@@ -216,3 +214,13 @@ class Reader:
         self.places[name] = Frame(frame, element.where, link, pose)
         if not name.startswith(CUSTOM):  # the ends of a loop written by `save`
             self.robot.frames.append(self.places[name])
+
+
+def _geom(element: Element, context: Context) -> tuple[Element, Pose, Meshes]:
+    """A geom with its defaults and full name, the frame it is given in, and the meshes it may refer to."""
+    spec = context.spec
+    resolved = spec.defaults.resolve(element, context.childclass)
+    if (name := element.get("name")) and spec.prefix + context.suffix:
+        name = spec.prefix + name + context.suffix
+        resolved = resolved.with_attributes({**resolved.attributes, "name": name})
+    return resolved, context.frame, spec.meshes

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kinetree.errors import ModelError
-from kinetree.io.description import Description, Geometry
+from kinetree.io.description import WORLD, Description, Geometry
 from kinetree.io.report import Log, Where
 from kinetree.model import Model
 from kinetree.model.manifold import count
@@ -27,6 +27,10 @@ def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[
         return named
     where = Where(robot.file, 0, "contact")
     found = {frozenset(pair[:2]): pair for pair in named}
+    if len(model.geometries) > MOST and not within:
+        problem = f"{len(model.geometries)} shapes: too many to look for pairs that could touch each other"
+        log.add("contact-pairs", where, problem)
+        return named
     for pair in _possible(robot, model, within):
         if frozenset(pair[:2]) not in found and _can_touch(robot, model, pair, log):
             found[frozenset(pair[:2])] = pair
@@ -49,10 +53,11 @@ def _points(model: Model, pairs: Iterable[Pair]) -> int:
 def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
     """The pairs that the owners and masks of the file allow."""
     parts = {part.name: part for part in robot.geometries}
-    if len(parts) > MOST and not within:
-        return []
+    carriers = _carriers(robot)
 
     def are_apart(a: Geometry, b: Geometry) -> bool:
+        if carriers.get(a.link) == b.link or carriers.get(b.link) == a.link:
+            return False
         return within or a.owner != b.owner or a.owner in robot.collide
 
     found = []
@@ -63,6 +68,16 @@ def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
             rough = None if a.surface is None or b.surface is None else _roughness(a, b)
             found.append(Pair(name, other, rough))
     return found
+
+
+def _carriers(robot: Description) -> dict[str, str]:
+    """The link that carries each link, past the massless ones between several joints of one body."""
+    found: dict[str, str] = {}
+    for joint in robot.in_order():
+        parent = robot.links.get(joint.parent)
+        past = parent is not None and parent.virtual
+        found[joint.child] = found[joint.parent] if past else joint.parent
+    return {link: carrier for link, carrier in found.items() if carrier != WORLD}
 
 
 def _roughness(a: Geometry, b: Geometry) -> float:

@@ -1,7 +1,8 @@
 """Collision shapes as MJCF geoms, for MuJoCo and other tools; our reader uses separate custom texts instead.
 
-Geoms collide with the ground, and with each other only by <pair> (contype 0, conaffinity 1). They have no
-mass and are in group 3, which viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape,
+Geoms collide with the ground, and with each other only by <pair> (contype 0, conaffinity 1). Their own
+friction and stiffness count there, not a mean with those of the ground (priority 1). They have no mass and
+are in group 3, which viewers hide. A point is a ball of 1 mm, and so is each vertex of a flat shape,
 for which MuJoCo makes no hull.
 """
 
@@ -28,7 +29,7 @@ from kinetree.spatial.pose import Pose
 _GRAIN = 1e-3  # m: radius of a ball that represents a point
 _BELOW = 1.0  # m: thickness of the ground below a height field
 _LEAST = 0.01  # smallest damping ratio: MuJoCo does not accept zero
-_TOUCH = {"contype": "0", "conaffinity": "1", "group": "3"}
+_TOUCH = {"contype": "0", "conaffinity": "1", "priority": "1", "group": "3"}
 
 
 class Geoms:

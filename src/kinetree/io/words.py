@@ -74,8 +74,8 @@ MJCF = {
         "sdf_iterations sleep_tolerance solver timestep tolerance",
     ),
     "flag": Words(
-        "gravity equality constraint spring damper frictionloss passive",
-        idle="actuation autoreset clampctrl contact diagexact energy eulerdamp filterparent fwdinv "
+        "gravity equality constraint spring damper frictionloss passive contact",
+        idle="actuation autoreset clampctrl diagexact energy eulerdamp filterparent fwdinv "
         "invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor sensornoise sleep "
         "speculative warmstart",
     ),
@@ -94,9 +94,9 @@ MJCF = {
     "freejoint": Words("name", "align", "group"),
     "geom": Words(
         f"name class type size fromto mass density mesh fitscale shellinertia group {_POSE} "
-        "conaffinity condim contype friction gap hfield margin priority solimp solref",
+        "conaffinity condim contype friction gap hfield margin priority solimp solmix solref",
         "fluidshape",
-        "adhesion castshadow fluidcoef material rgba solimpfriction solimplimit solmix solreffriction "
+        "adhesion castshadow fluidcoef material rgba solimpfriction solimplimit solreffriction "
         "solreflimit surfacevel user",
     ),
     "mesh": Words(

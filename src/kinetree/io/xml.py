@@ -68,6 +68,12 @@ class Element:
             yield element
             stack.extend(reversed(element.children))
 
+    def with_attributes(self, attributes: dict[str, str]) -> Element:
+        """The same element with other attributes."""
+        made = Element(self.tag, attributes, self.file, self.line, self.start)
+        made.children = self.children
+        return made
+
     def same(self, other: Element) -> bool:
         """Whether two elements have the same tags and attributes throughout."""
         mine, theirs = (
