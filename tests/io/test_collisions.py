@@ -109,6 +109,29 @@ def test_shapes_that_cannot_be_read_are_left_out_by_name():
     assert "is missing" in said and "(2 shapes)" in said
 
 
+@pytest.mark.parametrize("scale", ["0.001", "1 1", "1 1 nan"])
+def test_a_mesh_with_a_wrong_scale_is_left_out(scale, tmp_path):
+    (tmp_path / "box.stl").write_bytes(shapes.stl(*shapes.box()))
+    mesh = f'<collision><geometry><mesh filename="box.stl" scale="{scale}"/></geometry></collision>'
+    (tmp_path / "r.urdf").write_text(urdf(mesh))
+    model = kt.load(tmp_path / "r.urdf")
+    assert model.geometries == () and rules(model) == ["contact-shape"]
+    (tmp_path / "r.urdf").write_text(urdf(mesh).replace(INERTIAL, ""))
+    with pytest.raises(kt.errors.FileError, match="scale"):
+        kt.load(tmp_path / "r.urdf", density=1000)
+    of_sdf = f"<mesh><uri>box.stl</uri><scale>{scale}</scale></mesh>"
+    (tmp_path / "r.sdf").write_text(sdf(f"<collision name='c'><geometry>{of_sdf}</geometry></collision>"))
+    model = kt.load(tmp_path / "r.sdf")
+    assert model.geometries == () and rules(model) == ["contact-shape"]
+
+
+@pytest.mark.parametrize("word", ["<mu1>rough</mu1>", "<kp>-5</kp>", "<kp>soft</kp>"])
+def test_contact_numbers_that_are_not_used_are_reported(word):
+    collision = '<collision><geometry><sphere radius="1"/></geometry></collision>'
+    model = kt.load(urdf(collision, f'<gazebo reference="base">{word}</gazebo>'), base="free")
+    assert rules(model) == ["contact-parameter"] and model.geometries[0][4:] == (0.8, None, 1.0)
+
+
 def test_meshes_touch_with_the_corners_of_their_hulls(tmp_path):
     (tmp_path / "box.stl").write_bytes(shapes.stl(*shapes.box()))
     text = urdf('<collision><geometry><mesh filename="box.stl" scale="2 1 -1"/></geometry></collision>')
@@ -280,6 +303,65 @@ def test_a_static_plane_of_sdf_is_the_ground():
     assert model.ground == kt.Ground((0, 0, 1), 2.0) and len(model.contact_points) == 1
 
 
+BALL = "<geometry><sphere><radius>1</radius></sphere></geometry>"
+PLANE = "<geometry><plane><normal>0 0 1</normal></plane></geometry>"
+
+
+def of_sdf(name: str, surface: str = "", geometry: str = BALL, more: str = "") -> str:
+    collision = f'<collision name="{name}">{geometry}<surface>{surface}</surface></collision>'
+    return f'<model name="{name}">{more}<link name="l">{collision}</link></model>'
+
+
+def mask(bits: str) -> str:
+    return f"<contact><collide_bitmask>{bits}</collide_bitmask></contact>"
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "ground", "touching", "pairs"),
+    [
+        ("", "", "", "ab", 1),
+        (mask("2"), "", "", "ab", 1),  # all bits are the default
+        (mask("0x02"), mask("4"), "", "ab", 0),
+        (mask("0"), "", "", "b", 0),
+        (mask("2"), mask("6"), mask("4"), "b", 0),
+        ("<contact><collide_without_contact>true</collide_without_contact></contact>", "", "", "b", 0),
+    ],
+)
+def test_masks_of_sdf(own, other, ground, touching, pairs):
+    floor = of_sdf("g", ground, PLANE, "<static>true</static>")
+    model = kt.load(sdf("", of_sdf("a", own) + of_sdf("b", other) + floor))
+    assert "".join(model.geometry_names) == touching and len(model.pairs) == pairs
+    assert model.ground == kt.Ground()
+
+
+def test_static_shapes_that_miss_the_ground_of_sdf_are_kept():
+    floor = of_sdf("g", mask("1"), PLANE, "<static>true</static>")
+    table = of_sdf("t", mask("2"), more="<static>true</static>")
+    model = kt.load(sdf("", floor + table + of_sdf("a", mask("3")) + of_sdf("b", mask("2"))))
+    assert model.geometry_names == ("t", "a") and len(model.pairs) == 1 and rules(model) == ["contact-pairs"]
+
+
+@pytest.mark.parametrize(
+    "surface",
+    [
+        "<bounce><restitution_coefficient>0.5</restitution_coefficient></bounce>",
+        "<friction><ode><mu>1</mu><mu2>0.1</mu2></ode></friction>",
+        "<friction><ode><mu>rough</mu></ode></friction>",
+        "<contact><ode><kp>-1</kp></ode></contact>",
+        mask("all"),
+    ],
+)
+def test_what_is_lost_of_an_sdf_surface_is_reported(surface):
+    model = kt.load(sdf("", of_sdf("a", surface)))
+    assert len(model.contact_points) == 1 and rules(model) == ["contact-parameter"]
+
+
+def test_a_plane_of_sdf_without_a_direction_is_reported():
+    plane = of_sdf("g", "", PLANE.replace("0 0 1", "0 0 0"), "<static>true</static>")
+    model = kt.load(sdf("", plane + of_sdf("a")))
+    assert model.ground is None and rules(model) == ["contact-shape"]
+
+
 # --- there and back ---
 def touching(seed: int, **options) -> kt.Model:
     """A random tree with shapes of all kinds on its bodies and the world."""
@@ -330,14 +412,19 @@ def test_others_read_what_is_written(tmp_path):
         "3",
         '{"body": "nobody", "shape": "point"}',
         '{"body": "base", "shape": "sphere", "size": [-1]}',
+        '{"body": "base", "shape": "sphere", "size": [1], "name": 3}',
+        '{"body": "base", "shape": "sphere", "size": [1], "friction": NaN}',
+        '{"body": "base", "shape": "sphere", "size": [1], "stiffness": -1}',
+        '{"body": "base", "shape": "sphere", "size": [1' + "0" * 400 + "]}",
         "[" * 100_000,
     ],
 )
 def test_texts_of_our_own_are_not_trusted(text):
-    own = f"<kinetree><geometry>{text}</geometry></kinetree>"
+    own = f'<kinetree><ground>{{"height": 1}}</ground><geometry>{text}</geometry></kinetree>'
     collision = '<collision><geometry><sphere radius="1"/></geometry></collision>'
     model = kt.load(urdf(collision, own), base="free")
     assert [part.shape for part in model.geometries] == [kt.Sphere(1.0)] and rules(model) == ["contact-shape"]
+    assert model.ground is None
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of robot files is not here")

@@ -23,7 +23,9 @@ from kinetree.io.paths import Reach
 from kinetree.io.polyhedra import MeshError
 from kinetree.io.report import Log, Where
 from kinetree.io.xml import Element
-from kinetree.model.geometry import DISSIPATION, SINK
+from kinetree.model.geometry import DISSIPATION, SINK, geometry
+from kinetree.model.geometry import Geometry as Part
+from kinetree.model.ground import refuse_no_ground
 from kinetree.model.hull import Points, outermost, shortfall, spread
 from kinetree.model.pairs import Pair, pair_of
 from kinetree.model.serialize import geometry_of, ground_of
@@ -35,6 +37,8 @@ RIGID = 1e10  # N/m: from here on a stiffness means "rigid", and is ignored
 _MOST = 5_000  # most shapes of a file
 _BYTES = 256 * 2**20  # of all mesh files
 _COARSE = 0.02  # of the size of a mesh: its points may fall short of it by this much without a note
+MISSES_GROUND = "a shape that collides with others but not with the ground is left out"
+RESTITUTION = "restitution is not prescribed: it follows from dissipation"
 _AROUND = 8  # points around a cone or an ellipsoid
 
 
@@ -95,10 +99,12 @@ class Collisions:
         self.note("contact-shape", where, f"a <{shorten(kind)}> is not read")
         return None
 
-    def mesh(self, uri: str, scale: tuple[float, ...], where: Where) -> Vertices | None:
-        """The outermost points of a mesh file."""
-        factor = np.array(scale if len(scale) == 3 else (1.0, 1.0, 1.0))
-        return self.hull(uri, lambda: self._vertices(uri), where, factor)
+    def mesh(self, uri: str, scale: tuple[float, ...], where: Where, unheard: Log) -> Vertices | None:
+        """The outermost points of a mesh file; None if `unheard` has errors, those of reading its scale."""
+        if unheard.errors:
+            self.note("contact-shape", where, unheard.errors[0].problem)
+            return None
+        return self.hull(uri, lambda: self._vertices(uri), where, np.array(scale))
 
     def hull(
         self, key: Any, vertices: Callable[[], Points], where: Where, factor: Points | None = None
@@ -148,15 +154,15 @@ class Collisions:
 
     # -- numbers
 
-    def springy(self, stiffness: float | None, damping: float | None, where: Where) -> dict[str, Any]:
+    def springy(self, stiffness: float, damping: float | None, where: Where) -> dict[str, Any]:
         """Stiffness and dissipation from a spring, N/m, and a parallel damper, N s/m.
 
         A stiffness k and a damper c give the force k x + c v; the contact model has k x (1 + d v). Both agree
         at the depth of a standing robot, x = 1 mm, for d = c / (k x).
         """
-        if stiffness is None or not 0 < stiffness < inf:
-            return {}
-        if stiffness >= RIGID:
+        if stiffness <= 0:
+            self.note("contact-parameter", where, f"stiffness {stiffness} was not used")
+        if not 0 < stiffness < RIGID:
             return {}
         given = DISSIPATION if damping is None else damping / (stiffness * SINK)
         if not 0 <= given < inf:
@@ -179,24 +185,28 @@ class Collisions:
         geometries, grounds, pairs = texts
         try:
             for element, text in grounds:
-                robot.ground = ground_of(json.loads(text), element.label)
+                robot.ground = refuse_no_ground(ground_of(json.loads(text), element.label), element.label)
             known = (WORLD, *robot.links)
             for element, text in geometries:
                 given = geometry_of(json.loads(text), element.label)
-                link = given.pop("body")
+                name, link = given.pop("name", None), given.pop("body")
                 if link not in known:
                     raise ModelError(f"there is no body {link!r}")
-                placement = given.pop("placement") or Pose.identity()
-                self.add(given.pop("name", None), link, element.where, given.pop("shape"), placement, **given)
+                if not isinstance(name, str | None):
+                    raise ModelError(f"the name {name!r} is not a text")
+                part = geometry(link, 0, Part(link, 0, **given)[2:], element.label)
+                contact = {key: getattr(part, key) for key in ("friction", "stiffness", "dissipation")}
+                self.add(name, link, element.where, part.shape, part.placement, **contact)
             for element, text in pairs:
                 robot.pairs.append(pair_of(tuple(Pair(**json.loads(text))), element.label))
                 names = {part.name for part in robot.geometries}
                 if not names.issuperset(robot.pairs[-1][:2]):
                     raise ModelError(f"there are no geometries {robot.pairs[-1][:2]}")
             robot.restored = any(texts)
-        except (KinetreeError, ValueError, TypeError, RecursionError) as error:
+        except (KinetreeError, ValueError, TypeError, OverflowError, RecursionError) as error:
             robot.geometries.clear()
             robot.pairs.clear()
+            robot.ground = None
             self.names = Names()
             problem = f"<{element.tag}> is not valid: {shorten(str(error))}"
             self.note("contact-shape", element.where, problem)

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.errors import ModelError
 from kinetree.io.attributes import parse_number, parse_numbers, values
-from kinetree.io.collisions import Collisions
+from kinetree.io.collisions import MISSES_GROUND, Collisions
 from kinetree.io.description import WORLD
 from kinetree.io.files import read_bytes
 from kinetree.io.mjcf_compiler import read_pose
@@ -136,8 +136,7 @@ class _Reader:
             return
         elif self.below is not None and link not in self.places:
             if not own.meets(self.below[1]) or frozenset((link, self.below[2])) in self.robot.excluded:
-                problem = "a geom that collides with others but not with the ground is left out"
-                found.note("contact-pairs", where, problem)
+                found.note("contact-pairs", where, MISSES_GROUND)
                 return
             contact = own.on(self.below[1])
         else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinetree.io.collisions import Collisions
-from kinetree.io.description import Link
-from kinetree.io.placement import HERE
+from kinetree.io.collisions import MISSES_GROUND, RESTITUTION, Collisions
+from kinetree.io.description import WORLD, Joint
 from kinetree.io.report import Log
 from kinetree.io.sdf_inertia import size_of
-from kinetree.io.sdf_values import number_in, text_in, vector_in
+from kinetree.io.sdf_values import flag_in, number_in, text_in, vector_in
 from kinetree.io.text import CUSTOM, GEOMETRY, GROUND, PAIR
 from kinetree.io.urdf_collisions import PROXIMITY, numbers
 from kinetree.io.xml import Element
@@ -19,6 +18,7 @@ from kinetree.spatial.pose import Pose
 from kinetree.spatial.vector import dot, mat_vec
 
 _FRICTION, _STIFFNESS, _DAMPING = 1.0, 1e12, 1.0  # defaults of SDF
+_ALL = 0xFFFF  # all bits of a mask
 _GROUNDS = ("plane", "heightmap")
 
 
@@ -31,24 +31,36 @@ def read_sdf_collisions(found: Collisions, root: Element) -> None:
     models = [*root.all("model"), *(m for world in root.all("world") for m in world.all("model"))]
     selfish = [m for m in models if text_in(m, "self_collide").strip().lower() in ("true", "1")]
     found.robot.collide = {(m.get("name") or "") if len(models) > 1 else "" for m in selfish}
-    for link in found.robot.links.values():
-        owner = link.name.partition("::")[0] if len(models) > 1 else ""
-        for collision, placement in link.collisions:
-            geometry = collision.find("geometry")
-            for part in geometry.children if geometry is not None else ():
-                if part.tag in _GROUNDS:
-                    _read_ground(found, link, part, placement)
-                    continue
-                shape = _shape(found, part)
-                contact = _surface(found, collision) | {"owner": owner}
-                found.add(collision.get("name"), link.name, collision.where, shape, placement, **contact)
+    parts = [
+        (link, collision, placement, part)
+        for link in found.robot.links.values()
+        for collision, placement in link.collisions
+        if (geometry := collision.find("geometry")) is not None
+        for part in geometry.children
+    ]
+    welds = {j.child: j for j in found.robot.joints.values() if j.is_fixed and j.parent == WORLD}
+    below = _ALL
+    for link, collision, placement, part in parts:
+        if part.tag in _GROUNDS and _read_ground(found, welds.get(link.name), part, placement):
+            below = _mask(found, collision)
+    for link, collision, placement, part in parts:
+        bits = 0 if part.tag in _GROUNDS else _mask(found, collision)
+        if not bits:
+            continue
+        if not bits & below and link.name not in welds:
+            found.note("contact-pairs", collision.where, MISSES_GROUND)
+            continue
+        contact = _surface(found, collision) | {"groups": (bits, bits)}
+        contact["owner"] = link.name.partition("::")[0] if len(models) > 1 else ""
+        name, shape = collision.get("name"), _shape(found, part)
+        found.add(name, link.name, collision.where, shape, placement, **contact)
 
 
 def _shape(found: Collisions, element: Element) -> Shape | None:
-    if element.tag == "mesh":
-        scale = vector_in(element, "scale", (1.0, 1.0, 1.0), Log())
-        return found.mesh(text_in(element, "uri"), scale, element.where)
     unheard = Log()
+    if element.tag == "mesh":
+        scale = vector_in(element, "scale", (1.0, 1.0, 1.0), unheard)
+        return found.mesh(text_in(element, "uri"), scale, element.where, unheard)
     sizes = size_of(element, unheard)
     if sizes is None or unheard.errors:
         found.note("contact-shape", element.where, f"a <{element.tag[:20]}> is not read, or has no sizes")
@@ -59,30 +71,42 @@ def _shape(found: Collisions, element: Element) -> Shape | None:
 def _surface(found: Collisions, collision: Element) -> dict[str, Any]:
     """Friction and stiffness from the ODE elements, which all SDF simulators read."""
     contact: dict[str, Any] = {"friction": _FRICTION}
-    surface, unheard = collision.find("surface"), Log()
+    surface, where, unheard = collision.find("surface"), collision.where, Log()
     ode = _inside(surface, "friction", "ode")
     if ode is not None:
-        contact |= found.coefficient(number_in(ode, "mu", _FRICTION, unheard), collision.where)
+        friction = number_in(ode, "mu", _FRICTION, unheard)
+        contact |= found.coefficient(friction, where)
+        if number_in(ode, "mu2", friction, unheard) != friction:
+            found.note("contact-parameter", where, "a second coefficient of friction (mu2)")
     ode = _inside(surface, "contact", "ode")
     if ode is not None:
         stiffness = number_in(ode, "kp", _STIFFNESS, unheard, infinite=True)
         damping = number_in(ode, "kd", _DAMPING, unheard, infinite=True)
-        contact |= found.springy(stiffness, damping, collision.where)
+        contact |= found.springy(stiffness, damping, where)
     if _inside(surface, "friction", "torsional") is not None:
-        found.note("contact-parameter", collision.where, "torsional friction")
-    mask = _inside(surface, "contact")
-    if mask is not None and text_in(mask, "collide_bitmask"):
-        bits = _bits(text_in(mask, "collide_bitmask"))
-        contact["groups"] = (bits, bits)
+        found.note("contact-parameter", where, "torsional friction")
+    bounce = _inside(surface, "bounce")
+    if bounce is not None and number_in(bounce, "restitution_coefficient", 0.0, unheard):
+        found.note("contact-parameter", where, RESTITUTION)
+    for error in unheard.errors:
+        found.note("contact-parameter", error.where, error.problem)
     return contact | numbers(found, list(collision.all(PROXIMITY)))
 
 
-def _bits(text: str) -> int:
-    """A bit mask, decimal or as 0x..; all bits if it is neither."""
+def _mask(found: Collisions, collision: Element) -> int:
+    """The bits that say what a shape collides with: 0 for a shape that only senses, all if none are given."""
+    contact = _inside(collision, "surface", "contact")
+    if contact is None:
+        return _ALL
+    if flag_in(contact, "collide_without_contact"):
+        found.note("contact-parameter", collision.where, "a shape that collides without contact is left out")
+        return 0
+    text = text_in(contact, "collide_bitmask")
     try:
-        return int(text.strip(), 0) & 0xFFFF
+        return int(text, 0) & _ALL if text else _ALL
     except ValueError:
-        return 0xFFFF
+        found.note("contact-parameter", collision.where, "<collide_bitmask> is not a number")
+        return _ALL
 
 
 def _inside(element: Element | None, *tags: str) -> Element | None:
@@ -91,18 +115,20 @@ def _inside(element: Element | None, *tags: str) -> Element | None:
     return element
 
 
-def _read_ground(found: Collisions, link: Link, element: Element, placement: Pose) -> None:
-    """A fixed plane becomes the ground."""
-    robot = found.robot
-    weld = next((j for j in robot.joints.values() if j.child == link.name and j.parent == "world"), None)
-    if element.tag != "plane" or weld is None or not weld.is_fixed:
+def _read_ground(found: Collisions, weld: Joint | None, element: Element, placement: Pose) -> bool:
+    """Make a fixed plane the ground; `weld` is the joint that fixes its link to the world."""
+    robot, unheard = found.robot, Log()
+    if element.tag != "plane" or weld is None:
         found.note("contact-shape", element.where, f"a <{element.tag}>: only fixed planes are read")
-        return
+        return False
     if robot.ground is not None:
         found.note("contact-shape", element.where, "a second plane: the first one is the ground")
-        return
-    pose = weld.placement @ (placement or HERE)
-    normal = mat_vec(pose.R, vector_in(element, "normal", (0.0, 0.0, 1.0), Log()))  # type: ignore[arg-type]
-    if any(normal):
-        size = dot(normal, normal) ** 0.5
-        robot.ground = Ground(normal, dot(normal, pose.p) / size)
+        return False
+    pose = weld.placement @ placement
+    normal = mat_vec(pose.R, vector_in(element, "normal", (0.0, 0.0, 1.0), unheard))  # type: ignore[arg-type]
+    if unheard.errors or not any(normal):
+        found.note("contact-shape", element.where, "a plane whose normal is not a direction")
+        return False
+    size = dot(normal, normal) ** 0.5
+    robot.ground = Ground(normal, dot(normal, pose.p) / size)
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kinetree.io.attributes import parse_number, values
+from kinetree.io.attributes import parse_number, vector
 from kinetree.io.collisions import Collisions
 from kinetree.io.description import Link
 from kinetree.io.report import Log
@@ -53,7 +53,9 @@ def _read_link(found: Collisions, link: Link, element: Element, beside: list[Ele
 
 def _shape(found: Collisions, element: Element) -> Shape | None:
     if element.tag == "mesh":
-        return found.mesh(element.get("filename") or "", values(element, "scale"), element.where)
+        unheard = Log()
+        scale = vector(element, "scale", 3, (1.0, 1.0, 1.0), unheard)
+        return found.mesh(element.get("filename") or "", scale, element.where, unheard)
     sizes = primitive(element)
     if sizes is None:
         found.note("contact-shape", element.where, f"a <{element.tag[:20]}> without valid sizes")
@@ -65,20 +67,24 @@ def numbers(found: Collisions, scopes: list[Element]) -> dict[str, Any]:
     """Friction, stiffness and dissipation from the given elements; earlier ones take precedence."""
     contact: dict[str, Any] = {}
     words = (FRICTION, STIFFNESS, DAMPING, DISSIPATION)
-    friction, stiffness, damping, dissipation = (next(_values(scopes, each), None) for each in words)
+    friction, stiffness, damping, dissipation = (next(_values(found, scopes, each), None) for each in words)
     if friction is not None:
         contact |= found.coefficient(friction, scopes[0].where)
     if stiffness is not None:
         contact |= found.springy(stiffness, damping, scopes[0].where)
-    if dissipation is not None and dissipation >= 0:
+    if dissipation is not None and dissipation < 0:
+        found.note("contact-parameter", scopes[0].where, f"dissipation {dissipation} was not used")
+    elif dissipation is not None:
         contact["dissipation"] = dissipation
     return contact
 
 
-def _values(scopes: list[Element], words: tuple[str, ...]) -> Iterator[float]:
+def _values(found: Collisions, scopes: list[Element], words: tuple[str, ...]) -> Iterator[float]:
     for scope in scopes:
         for word in words:
             for element in scope.all(word):
                 number = parse_number((element.get("value") or element.text).strip())
                 if number is not None:
                     yield number
+                else:
+                    found.note("contact-parameter", element.where, f"<{element.tag}> is not a number")

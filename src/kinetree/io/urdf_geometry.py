@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinetree.io.attributes import shorten, values
+from kinetree.io.attributes import shorten, values, vector
 from kinetree.io.mesh_files import read_mesh
 from kinetree.io.paths import Reach
 from kinetree.io.polyhedra import Bulk, Mesh, MeshError, bulk, is_closed
@@ -68,7 +68,8 @@ def _inertia(shape: Element, density: float, reach: Reach, log: Log) -> Inertia:
             raise MeshError("its sizes are not valid")
         volume, moments = solid(*found)
         return Inertia(density * volume, inertia=scale(moments, density * volume))
-    whole = mesh_bulk(shape.get("filename") or "", values(shape, "scale"), shape.where, reach, log)
+    factor = vector(shape, "scale", 3, (1.0, 1.0, 1.0), log)
+    whole = mesh_bulk(shape.get("filename") or "", factor, shape.where, reach, log)
     moments = (density * whole.moments).tolist()
     return Inertia(density * whole.size, tuple(whole.center.tolist()), moments)
 
@@ -80,7 +81,7 @@ def mesh_bulk(uri: str, scale: tuple[float, ...], where: Where, reach: Reach, lo
     if path is None:
         problem = "its file was not found" if inside else "it lies outside the allowed folders"
         raise MeshError(problem + "; give package_dirs= or include_dirs=")
-    mesh, factor = read_mesh(path), np.array(scale if len(scale) == 3 else (1.0, 1.0, 1.0))
+    mesh, factor = read_mesh(path), np.array(scale)
     mesh = mesh.moved(mesh.vertices * factor, mirrored=bool(np.prod(factor) < 0))
     return enclosed(mesh, uri, where, log)
 

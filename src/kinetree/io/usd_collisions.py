@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.io.collisions import Collisions
+from kinetree.io.collisions import RESTITUTION, Collisions
 from kinetree.io.description import WORLD
 from kinetree.io.polyhedra import MeshError
 from kinetree.io.usd_mass import SHAPES, axis_of, primitive_of
@@ -116,6 +116,6 @@ def _material(found: Collisions, stage: Stage, prim: Any) -> dict[str, Any]:
             contact |= found.coefficient(stage.number(material, name), where)
             break
     if stage.number(material, "physics:restitution"):
-        found.note("contact-parameter", where, "restitution is not prescribed: it follows from dissipation")
+        found.note("contact-parameter", where, RESTITUTION)
     stiffness, damping = (stage.number(material, name) * stage.kilograms for name in _COMPLIANT)
     return contact | (found.springy(stiffness, damping, where) if stiffness > 0 else {})
