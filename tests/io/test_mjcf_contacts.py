@@ -39,6 +39,7 @@ def world(inside: str, more: str = "") -> str:
         ('solimp=".5 .6 .001"', 'solref=".01 1"'),
         ('solref="-2000 -50"', 'solref="-1000 -90"'),
         ('solref="-2000 -50"', ""),
+        ('solref=".0005 1" priority="1"', ""),  # not below two time steps
     ],
 )
 def test_two_geoms_touch_with_the_mean_of_both_as_in_mujoco(geom, plane):
@@ -49,6 +50,14 @@ def test_two_geoms_touch_with_the_mean_of_both_as_in_mujoco(geom, plane):
     mujoco.mj_step(peer, state, 3000)
     point = kt.load(text).contact_points[0]
     assert 3 * 9.81 / (4 * point.stiffness) == pytest.approx(0.1 - state.qpos[2], rel=1e-4)
+
+
+def test_time_constants_may_be_short_where_files_say_so():
+    quick, usual = 'solref=".0005 1" priority="1"', 'solref=".004 1" priority="1"'
+    off = '<option timestep="0.001"/><option><flag refsafe="disable"/></option>'
+    given, lifted, same = (kt.load(scene(*x)) for x in ((quick, "", "", off), (quick,), (usual,)))
+    assert lifted.geometries == same.geometries
+    assert given.geometries[0].stiffness > 10 * same.geometries[0].stiffness
 
 
 def test_a_pair_is_enough_for_contact_with_the_ground():
@@ -78,6 +87,11 @@ def test_what_a_pair_says_in_vain_is_reported():
     said = [f.problem for f in model.report if f.rule == "contact-parameter"]
     assert model.pairs[0].friction == 0.5 and len(said) == 5
     assert any("second coefficient" in problem for problem in said)
+
+
+def test_an_exclude_of_a_body_that_does_not_exist_is_reported():
+    model = kt.load(world(ball("a") + ball("c"), '<contact><exclude body1="a" body2="b"/></contact>'))
+    assert len(model.pairs) == 1 and rules(model) == ["contact-parameter"]
 
 
 @pytest.mark.parametrize("name", ["friction", "solref", "contype", "margin"])
@@ -185,3 +199,15 @@ def test_mujoco_feels_the_friction_and_the_stiffness_of_a_saved_model(tmp_path):
     mujoco.mj_step(peer, state, 3000)
     assert state.contact.friction[:, 0] == pytest.approx(0.3)
     assert 0.1 - state.qpos[2] == pytest.approx(2 * 9.81 / (4 * 2e4), rel=1e-3)
+
+
+def test_saved_models_that_touch_each_other_keep_their_own_stiffness(tmp_path):
+    """A robot that stands alone sinks in by its own weight, whatever pairs it has."""
+    heavy, light = kt.zoo.solid(kt.Sphere(0.1), mass=50.0), kt.zoo.solid(kt.Sphere(0.1), mass=0.1)
+    both = heavy.attach(light, prefix="light_").replace(ground=kt.Ground())
+    names = both.geometry_names
+    stiff = both.replace(geometries={name: {"stiffness": 1e4} for name in names}).add_pair(*names)
+    lines = kt.save(stiff, tmp_path / "m.xml").read_text().splitlines()
+    again = kt.load("\n".join(line for line in lines if not line.strip().startswith("<text")))
+    assert [part.stiffness for part in again.geometries] == pytest.approx([1e4, 1e4])
+    assert len(again.pairs) == 1

@@ -41,6 +41,7 @@ _NUMBERS = ("contype", "conaffinity", "priority", "condim", "friction", "solref"
 _GROUNDS = ("plane", "hfield")
 FEET = 4  # points that a robot is assumed to stand on
 _LOWEST, _HIGHEST = 1e-4, 0.9999  # MuJoCo's bounds on impedances
+_STEP = 0.002  # s: MuJoCo's default time step
 _NARROW = 1e-15  # a smaller width or share counts as zero
 _HEIGHTS = 1 << 24  # most heights of a field
 
@@ -96,12 +97,12 @@ def read_mjcf_collisions(found: Collisions, root: Element) -> None:
         return
     if any(flag.get("override") == "enable" for flag in flags):
         found.note("contact-parameter", root.where, "the contact parameters of <option> (override)")
-    _Reader(found).read()
+    _Reader(found, _quickest(root)).read()
 
 
 class _Reader:
-    def __init__(self, found: Collisions) -> None:
-        self.found, self.robot = found, found.robot
+    def __init__(self, found: Collisions, quickest: float) -> None:
+        self.found, self.robot, self.quickest = found, found.robot, quickest
         self.fall = hypot(*self.robot.gravity) or EARTH
         self.above = {joint.child: joint.parent for joint in self.robot.joints.values()}
         self.places = {WORLD: HERE}  # of links that stand still
@@ -114,7 +115,9 @@ class _Reader:
             if contact.tag == "pair":
                 self.pairs[_ends(contact, "geom")] = contact
             else:
-                self.robot.excluded.add(_ends(contact, "body"))
+                self.robot.excluded.add(bodies := _ends(contact, "body"))
+                if not bodies <= {WORLD, *self.robot.links}:
+                    found.note("contact-parameter", contact.where, "<exclude> of a body that does not exist")
 
     def read(self) -> None:
         geoms = [(WORLD, *geom) for geom in self.robot.still]
@@ -204,7 +207,9 @@ class _Reader:
         given: dict[str, Any] = {"friction": max(rough, 0.0) if contact.condim != 1 else 0.0}
         if contact.solref is None and contact.solimp is None:
             return given
-        depth, ratio = sink(contact.solref or SOLREF, contact.solimp or SOLIMP, self.fall)
+        first, *rest = contact.solref or SOLREF
+        solref = (max(first, self.quickest) if first > 0 else first, *rest)
+        depth, ratio = sink(solref, contact.solimp or SOLIMP, self.fall)
         return given | {"sink": depth, "dissipation": DISSIPATION * ratio}
 
     # -- the ground
@@ -242,6 +247,16 @@ class _Reader:
                     self.found.note("contact-parameter", pair.where, "solref and solimp of a pair of geoms")
                 rough = self._numbers(surface)["friction"]
                 self.robot.pairs.append(Pair(pair.get("geom1") or "", pair.get("geom2") or "", rough))
+
+
+def _quickest(root: Element) -> float:
+    """The shortest time constant that MuJoCo uses: two steps, unless `refsafe` is off."""
+    step = _STEP
+    for option in root.all("option"):
+        step = next(iter(values(option, "timestep")), step)
+        if any(flag.get("refsafe") == "disable" for flag in option.all("flag")):
+            return 0.0
+    return 2 * step
 
 
 def _field(element: Element, pose: Pose, meshes: Meshes) -> Heightfield:

@@ -44,7 +44,7 @@ class Geoms:
             for k, (kind, text) in enumerate(touching_texts(model))
         ]
         self.names = Names(model.geometry_names)
-        self.weights = weights(model)
+        self.weights = weights(model.remade(pairs=()))  # each robot stands alone
         for part in model.geometries:
             self._add(part)
         if model.ground is not None:

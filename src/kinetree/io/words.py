@@ -67,16 +67,16 @@ MJCF = {
         "texturedir usethread",
     ),
     "option": Words(
-        "gravity density viscosity wind",
+        "gravity density viscosity wind timestep",
         idle="actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone impratio integrator "
         "iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
         "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref sdf_initpoints "
-        "sdf_iterations sleep_tolerance solver timestep tolerance",
+        "sdf_iterations sleep_tolerance solver tolerance",
     ),
     "flag": Words(
-        "gravity equality constraint spring damper frictionloss passive contact",
+        "gravity equality constraint spring damper frictionloss passive contact override refsafe",
         idle="actuation autoreset clampctrl diagexact energy eulerdamp filterparent fwdinv "
-        "invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor sensornoise sleep "
+        "invdiscrete ipc island limit midphase multiccd nativeccd sensor sensornoise sleep "
         "speculative warmstart",
     ),
     "worldbody": Words(idle=f"name {_POSE} childclass", children=_BODY),
