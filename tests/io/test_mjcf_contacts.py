@@ -187,6 +187,12 @@ def test_too_many_shapes_to_look_for_pairs_are_reported():
     assert model.pairs == () and rules(model) == ["contact-pairs"]
 
 
+def test_self_collision_of_very_many_shapes_is_refused_at_once():
+    scene = world("".join(ball(f"b{k}") for k in range(2000)))
+    with pytest.raises(kt.errors.ModelError, match="self_collision=True makes more than"):
+        kt.load(scene, self_collision=True)
+
+
 def test_mujoco_feels_the_friction_and_the_stiffness_of_a_saved_model(tmp_path):
     mujoco = pytest.importorskip("mujoco")
     box = kt.zoo.solid(kt.Box((0.1, 0.1, 0.1)), mass=2.0)

@@ -7,21 +7,24 @@ pair. A robot is a child body of the world (MJCF), a model (SDF), or the whole f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from kinetree.errors import ModelError
 from kinetree.io.description import WORLD, Description, Geometry
 from kinetree.io.report import Log, Where
 from kinetree.model import Model
 from kinetree.model.manifold import count
-from kinetree.model.pairs import MOST, Pair, checked_pairs, kept_pairs
+from kinetree.model.pairs import MOST, Pair, checked_pairs, each_possible_pair, kept_pairs
+from kinetree.model.shapes import Shape
 
 MANY, MANY_POINTS = 32, 256  # most pairs, and points of pairs, unless requested
+_SEEN = 10_000  # most pairs that are counted
 
 
 def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[Pair, ...]:
     """The pairs of a model read from a file; `within` lets the links of one robot touch each other."""
-    named = tuple(pair for pair in robot.pairs if _can_touch(robot, model, pair, log))
+    shapes = {part.name: part.shape for part in model.geometries}
+    named = tuple(pair for pair in robot.pairs if _can_touch(robot, shapes, pair, log))
     named = kept_pairs(model.remade(pairs=named))
     if robot.restored:
         return named
@@ -32,12 +35,16 @@ def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[
         log.add("contact-pairs", where, problem)
         return named
     for pair in _possible(robot, model, within):
-        if frozenset(pair[:2]) not in found and _can_touch(robot, model, pair, log):
+        if frozenset(pair[:2]) not in found and _can_touch(robot, shapes, pair, log):
             found[frozenset(pair[:2])] = pair
+        if len(found) > _SEEN:
+            problem = f"self_collision=True makes more than {_SEEN} pairs of shapes; {MOST} are supported"
+            remedy = "load without it and name those that will touch with model.add_pair"
+            raise ModelError(f"model '{model.name}': {problem}: {remedy}")
     if within:
         return checked_pairs(model, found.values(), f"model '{model.name}'")
     for chosen in (tuple(found.values()), named, ()):
-        points = _points(model, chosen)
+        points = sum(count(shapes[pair.geometry], shapes[pair.other]) for pair in chosen)
         if len(chosen) <= MANY and points <= MANY_POINTS:
             break
         problem = f"{len(chosen)} pairs of shapes with {points} points could touch each other: too many"
@@ -45,12 +52,7 @@ def pairs_of(robot: Description, model: Model, within: bool, log: Log) -> tuple[
     return chosen
 
 
-def _points(model: Model, pairs: Iterable[Pair]) -> int:
-    shapes = {part.name: part.shape for part in model.geometries}
-    return sum(count(shapes[pair.geometry], shapes[pair.other]) for pair in pairs)
-
-
-def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
+def _possible(robot: Description, model: Model, within: bool) -> Iterator[Pair]:
     """The pairs that the owners and masks of the file allow."""
     parts = {part.name: part for part in robot.geometries}
     carriers = _carriers(robot)
@@ -60,14 +62,12 @@ def _possible(robot: Description, model: Model, within: bool) -> list[Pair]:
             return False
         return within or a.owner != b.owner or a.owner in robot.collide
 
-    found = []
-    for name, other in model.contact_pairs:
+    for name, other in each_possible_pair(model):
         a, b = parts[name], parts[other]
         masks = a.groups[0] & b.groups[1] or b.groups[0] & a.groups[1]
         if masks and are_apart(a, b) and frozenset((a.home, b.home)) not in robot.excluded:
             rough = None if a.surface is None or b.surface is None else _roughness(a, b)
-            found.append(Pair(name, other, rough))
-    return found
+            yield Pair(name, other, rough)
 
 
 def _carriers(robot: Description) -> dict[str, str]:
@@ -87,9 +87,8 @@ def _roughness(a: Geometry, b: Geometry) -> float:
     return 0.0 if contact.condim == 1 else rough
 
 
-def _can_touch(robot: Description, model: Model, pair: Pair, log: Log) -> bool:
+def _can_touch(robot: Description, shapes: dict[str, Shape], pair: Pair, log: Log) -> bool:
     """Whether contact between two shapes is supported; a note if not."""
-    shapes = {part.name: part.shape for part in model.geometries}
     try:
         count(shapes[pair.geometry], shapes[pair.other])
     except ModelError as error:

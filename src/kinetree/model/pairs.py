@@ -91,10 +91,11 @@ def possible_pairs(model: Model) -> tuple[tuple[str, str], ...]:
     Excluded are geometries of one body, of a body and the one that carries it, of bodies fixed to each other,
     and of two bodies that cannot move. The world does not count as the carrier of a freely moving body.
     """
-    return model.memo("possible pairs", lambda: tuple(_possible(model)))
+    return model.memo("possible pairs", lambda: tuple(each_possible_pair(model)))
 
 
-def _possible(model: Model) -> Iterable[tuple[str, str]]:
+def each_possible_pair(model: Model) -> Iterable[tuple[str, str]]:
+    """`possible_pairs`, one after the other."""
     rigid = _fixed_to(model)
     above = [-1, *(-1 if body.joint.is_free else rigid[body.parent] for body in model.bodies)]
     for k, a in enumerate(model.geometries):
