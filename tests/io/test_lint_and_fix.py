@@ -78,6 +78,14 @@ def test_the_repaired_file_has_no_repairable_finding_left():
     assert model.bodies[0].limits.lower == (-1.0,) and model.bodies[0].limits.effort == (5.0,)
 
 
+def test_what_is_lost_of_collision_shapes_is_found():
+    shapes = '<geom type="mesh" mesh="lost"/><geom size=".1" friction="rough" margin=".1"/>'
+    asset = '<asset><mesh name="lost" file="lost.stl"/></asset>'
+    text = f"<mujoco>{asset}<worldbody><body>{shapes}</body></worldbody></mujoco>"
+    found = sorted(f.rule for f in lint(text) if f.rule.startswith("contact"))
+    assert found == ["contact-mesh", "contact-parameter", "contact-parameter"]
+
+
 def test_the_rest_of_the_file_stays_as_it_was():
     text, _ = fix(BROKEN)
     for kept in (

@@ -7,6 +7,7 @@ from typing import Any
 
 from kinetree.errors import FileError
 from kinetree.io.build import build
+from kinetree.io.collisions import read_collisions
 from kinetree.io.description import Description
 from kinetree.io.files import Source, open_document
 from kinetree.io.formats import format_of
@@ -47,8 +48,10 @@ def lint(
     log = Log()
     try:
         document = open_document(source, package_dirs, include_dirs, xacro_args)
-        robot = format_of(document, format).read(document, log)
+        kind = format_of(document, format)
+        robot = kind.read(document, log)
         if isinstance(robot, Description):
+            read_collisions(robot, kind.collisions, document.reach, log)
             check_right_angles(robot, log)
             if document.package_dirs and robot.document is not None:
                 check_meshes(robot.document, document.reach, log)

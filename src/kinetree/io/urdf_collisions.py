@@ -87,4 +87,4 @@ def _values(found: Collisions, scopes: list[Element], words: tuple[str, ...]) ->
                 if number is not None:
                     yield number
                 else:
-                    found.note("contact-parameter", element.where, f"<{element.tag}> is not a number")
+                    found.note("contact-parameter", element.where, f"<{element.tag}> is not a finite number")
