@@ -133,6 +133,17 @@ def test_a_plane_of_a_body_that_stands_still_is_the_ground():
     assert kt.load(world(moving)).ground is None
 
 
+def test_a_geom_without_a_type_is_a_ball_fitted_to_its_mesh():
+    mujoco = pytest.importorskip("mujoco")
+    corners = "0 0 0 3 0 0 0 2 0 0 0 1 1 1 1"
+    asset = f'<asset><mesh name="m" vertex="{corners}" inertia="convex"/></asset>'
+    text = world('<body><freejoint/><geom mesh="m" pos="1 2 3"/></body>', asset)
+    (part,) = kt.load(text).geometries
+    peer = mujoco.MjModel.from_xml_string(text)
+    assert part.shape.kind == "sphere" and part.shape.radius == pytest.approx(peer.geom_size[0][0], rel=1e-5)
+    assert part.placement.p == pytest.approx(peer.geom_pos[0], rel=1e-5)
+
+
 def test_copies_of_geoms_have_the_names_of_mujoco():
     copies = f'<replicate count="3" offset="1 0 0" sep="-">{ball("b")}</replicate>'
     pair = '<contact><pair geom1="b-1" geom2="floor" friction=".3 .3"/></contact>'

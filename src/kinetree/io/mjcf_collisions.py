@@ -392,4 +392,4 @@ def _bounded(x: float) -> float:
 
 
 def _kind(element: Element) -> str:
-    return element.get("type") or ("mesh" if element.get("mesh") else "sphere")
+    return element.get("type") or "sphere"
