@@ -137,6 +137,25 @@ def test_programs_with_loops(kind):
         assert error(found, truth) < 1e-12
 
 
+@pytest.mark.parametrize("mode", ["looped", "unrolled"])
+def test_names_in_any_order(mode):
+    c = robot("arm7")
+    compiled = [
+        [
+            kt.compile(kt.vjp_of(kt.inverse_dynamics, wrt=wrt), c.model, mode=mode, inputs=("b_tau",)),
+            kt.compile(kt.jacobian_of(kt.inverse_dynamics, wrt=wrt), c.model, mode=mode),
+        ]
+        for wrt in (("q", "v", "a"), ("a", "v", "q"))
+    ]
+    (gradient, matrices), (reverse_gradient, reverse_matrices) = compiled
+    _, *gradients = gradient(c.q, c.v, c.a, c.tau)
+    _, *reverse_gradients = reverse_gradient(c.q, c.v, c.a, c.tau)
+    truths = [*gradients, *matrices(c.q, c.v, c.a)]
+    reverse = [*reverse_gradients[::-1], *reverse_matrices(c.q, c.v, c.a)[::-1]]
+    for found, truth in zip(reverse, truths, strict=True):
+        assert error(found, truth) < 1e-13
+
+
 def test_a_long_tree_backwards():
     c = robot("chain", 80)
     value, (b_q, b_v, b_a) = kt.vjp(kt.inverse_dynamics, c.model, (c.q, c.v, c.a), c.tau)

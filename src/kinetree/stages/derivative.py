@@ -188,8 +188,7 @@ class Derivative(Function):
         own = lowered(job)
         program = t.model.memo(("jvp", job, along), lambda: simplify(differentiate.jvp(own, along)))
         given = [t.values[a.name] for a in own.inputs]
-        names = [a.name for a in own.inputs if a.name in tangents]
-        changes = [self.seed(t, name, tangents[name]) for name in names]
+        changes = [self.seed(t, name, x) for name, x in tangents.items()]
         found = spliced(t.graph, program, [*given, *changes])
         count = len(own.outputs)
         results, slopes = found[:count], found[count:]
