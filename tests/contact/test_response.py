@@ -11,7 +11,7 @@ from tests.loops.mechanisms import ankle, four_bar
 
 import kinetree as kt
 from kinetree.algorithms.contact_search import permitted, require_end
-from kinetree.errors import SimulationError
+from kinetree.errors import ArgumentError, SimulationError
 from kinetree.motion.contact import _response, contact_step
 
 PLANE = kt.Ground()
@@ -308,3 +308,27 @@ def test_where_forces_begin_steeply(can):
     given = {name: np.array(x) for name, x in given.items()} | {"parameters": model.parameters * mass}
     *_, count = contact_step(model, np.array(q), np.array(v), np.array(tau), dt=5e-3, creep=creep, **given)
     assert count <= 10
+
+
+WRONG = {
+    "contact_friction": -1e-9, "contact_stiffness": -1.0, "contact_dissipation": -0.5, "creep": 0.0,
+    "contact_accuracy": -1e-6,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_parameters_without_a_meaning_are_refused(name):
+    """Friction that drives, ground that pulls: also where they are given for a state of a batch."""
+    model = box()
+    q, rest, value = model.neutral(), np.zeros(6), WRONG[name]
+    q[6] = 0.0999
+    given = np.ones((3, 8) if "contact_" in name and name != "contact_accuracy" else 3)
+    given[1] = value
+    message = f"{name} must {'be positive' if name == 'creep' else 'not be negative'}, got {value}"
+    with pytest.raises(ArgumentError, match=f"step: {message} .Found in state 1 of the batch"):
+        kt.step(model, q, rest, rest, dt=1e-3, **{name: given})
+    with pytest.raises(ArgumentError, match=f"simulate: {message}"):
+        kt.simulate(model, q, rest, duration=0.01, dt=1e-3, **{name: given})
+    nothing = np.zeros(given[0].shape)  # of friction, stiffness, ... is fine
+    if name != "creep":
+        assert all(np.isfinite(x).all() for x in kt.step(model, q, rest, rest, dt=1e-3, **{name: nothing}))

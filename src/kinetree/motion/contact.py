@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree import functions as of
+from kinetree import ops
 from kinetree.algorithms.contact import contact_response
 from kinetree.errors import ArgumentError
 from kinetree.model import Model
@@ -48,12 +50,24 @@ class Contact(NamedTuple):
 
     def numbers(self, model: Model) -> list[Any]:
         """Stiffness, dissipation and friction of each point, the creep speed, and the accuracy."""
+        for name, value in zip(INPUTS, self[1:]):
+            if value is not None:
+                refuse_negative(name, value)
         points = (*model.contact_points, *model.pair_points)
         own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
         given = (self.stiffness, self.dissipation, self.friction)
         found: list[Any] = [np.array(a) if x is None else x for a, x in zip(own, given, strict=True)]
         creep = CREEP if self.creep is None else self.creep
         return [*found, creep, ACCURACY if self.accuracy is None else self.accuracy]
+
+
+def refuse_negative(name: str, given: Any, who: str = "") -> None:
+    """ArgumentError if a contact parameter is negative, or `creep` is zero; in a trace, a guard."""
+    lowest: Any = reduce(ops.min, np.ravel(given), 1.0)
+    is_creep = name == "creep"
+    is_wrong = ops.less_equal(lowest, 0.0) if is_creep else ops.less(lowest, 0.0)
+    kind = "be positive" if is_creep else "not be negative"
+    ops.require(ops.where(is_wrong, 0.0, 2.0), f"{who}{name} must {kind}, got {lowest}", ArgumentError)
 
 
 def resolved(model: Model, ground: Any, integrator: str, who: str, constraints: Any = ()) -> Any:
