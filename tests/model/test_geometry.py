@@ -265,6 +265,10 @@ def test_hulls_keep_what_is_outermost():
     assert len(kt.Vertices.hull(np.ones((5, 3))).points) == 1
 
 
+def test_lengths_of_a_box_may_come_one_by_one():
+    assert kt.Box(x / 2 for x in (0.2, 0.4, 0.6)) == kt.Box((0.1, 0.2, 0.3))
+
+
 # --- what is refused ---
 @pytest.mark.parametrize(
     ("make", "said"),

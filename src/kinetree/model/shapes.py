@@ -200,7 +200,9 @@ class Box(Shape):
 
     def __post_init__(self) -> None:
         given = self.half_extents
-        if isinstance(given, str) or not isinstance(given, Iterable) or len(tuple(given)) != 3:
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            given = tuple(given)
+        if not isinstance(given, tuple) or len(given) != 3:
             raise ModelError(f"Box: half_extents is {shown(given)}: it must be three lengths, in m")
         lengths = tuple(_length(x, "Box: half_extents") for x in given)
         object.__setattr__(self, "half_extents", lengths)
