@@ -188,6 +188,13 @@ def test_dictionaries():
     assert kt.Model.from_dict(field.to_dict()) == field
 
 
+def test_the_normal_of_a_ground_stays_as_it_is():
+    for normal in np.random.default_rng(0).normal(size=(100, 3)):
+        ground = kt.Ground(normal, 0.1)
+        assert kt.Ground(ground.normal, 0.1) == ground
+        assert abs(math.hypot(*ground.normal) - 1.0) < 2.3e-16
+
+
 def test_kernels_are_kept_apart():
     model = robot()
     others = [

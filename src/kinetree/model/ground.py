@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kinetree.model.model import Model
 
 _MOST = 1 << 26  # most heights of a field
+_ROUNDING = 2.3e-16  # a normal whose length differs from 1 by less stays as it is
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Ground:
         length = math.hypot(*normal)
         if not 0 < length < math.inf:
             raise ModelError(f"Ground: normal is {shown(self.normal)}: it needs a direction")
-        object.__setattr__(self, "normal", tuple(x / length for x in normal))
+        if abs(length - 1.0) > _ROUNDING:
+            normal = tuple(x / length for x in normal)
+        object.__setattr__(self, "normal", normal)
         object.__setattr__(self, "height", _plain((self.height,), 1, "Ground: height")[0])
 
     def at(self, point: Vector, heights: Any = None) -> tuple[Any, Vector]:
