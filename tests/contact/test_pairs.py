@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,16 @@ def test_bodies_on_fixed_joints(target):
         one, other = kt.step(model, q, v, tau, f_ext, **given), kt.step(model, q, v, tau, **given)
         np.testing.assert_allclose(one[1], other[1], atol=1e-9)
         agrees(model, q, v, x)
+
+
+@pytest.mark.parametrize("more", [{"integrator": "rk4"}, {"constraints": kt.FrameConstraint("thing_0")}])
+def test_pairs_without_an_effect_are_not_silent(more):
+    model = things((kt.Sphere(0.1), 1.0), (kt.Sphere(0.1), 1.0))
+    q = placed(model, (0, 0, 0), (0, 0, 0.5))
+    given = {"duration": 0.002, "dt": 1e-3, "ground": False}
+    with pytest.warns(UserWarning, match="bodies of 'things' pass through each other"):
+        kt.simulate(model, q, np.zeros(12), **given, **more)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kt.simulate(model.replace(pairs=()), q, np.zeros(12), **given, **more)
+        kt.simulate(model, q, np.zeros(12), **given)

@@ -150,6 +150,12 @@ def simulate(
             "integrator='discrete', or say ground=False",
             stacklevel=2,
         )
+    if model.pairs and below is None:
+        warnings.warn(
+            f"simulate: the bodies of {model.name!r} pass through each other: pairs need "
+            "integrator='discrete', without constraints. Leave them out: model.replace(pairs=())",
+            stacklevel=2,
+        )
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint, "creep": creep}
     given["contact_accuracy"] = contact_accuracy
     felt = contact_stiffness, contact_dissipation, contact_friction
