@@ -306,6 +306,16 @@ def test_integrators_without_a_ground_say_so(integrator):
         kt.simulate(model, q, v, ground=kt.Ground(), **more)
 
 
+def test_a_ground_that_nothing_can_touch_is_not_silent():
+    model = quadruped()
+    bare = model.replace(geometries=dict.fromkeys(model.geometry_names))
+    with pytest.warns(UserWarning, match="nothing touches the ground: .* has no contact points"):
+        kt.simulate(bare, bare.neutral(), np.zeros(18), duration=2e-3, dt=1e-3, ground=kt.Ground())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kt.simulate(bare, bare.neutral(), np.zeros(18), duration=2e-3, dt=1e-3)
+
+
 def test_a_trajectory_knows_its_contacts(tmp_path):
     model = quadruped(stiffness=4e4)
     q = standing(model)

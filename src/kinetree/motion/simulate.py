@@ -14,6 +14,7 @@ from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.constraints import Constraint
 from kinetree.errors import ArgumentError, ShapeError, SimulationError
 from kinetree.model import Model
+from kinetree.model.ground import Ground, Heightfield
 from kinetree.motion import adaptive, contact, inputs
 from kinetree.motion.events import Events
 from kinetree.motion.progress import Progress
@@ -144,18 +145,7 @@ def simulate(
         raise ArgumentError(f"simulate: {integrator} takes no constraints: use 'discrete' or 'rk4'")
     steps, dt = inputs.whole_steps(duration, dt, record)
     below = contact.resolved(model, ground, integrator, "simulate", constraints)
-    if ground is True and integrator != "discrete" and contact.own_ground(model) is not None:
-        warnings.warn(
-            f"simulate: {integrator} knows no ground: {model.name!r} falls through it. Use "
-            "integrator='discrete', or say ground=False",
-            stacklevel=2,
-        )
-    if model.pairs and below is None:
-        warnings.warn(
-            f"simulate: the bodies of {model.name!r} pass through each other: pairs need "
-            "integrator='discrete', without constraints. Leave them out: model.replace(pairs=())",
-            stacklevel=2,
-        )
+    _warn_of_contact(model, ground, integrator, below)
     given = {"tau": control, "f_ext": f_ext, "kp": kp, "kd": kd, "setpoint": setpoint, "creep": creep}
     given["contact_accuracy"] = contact_accuracy
     felt = contact_stiffness, contact_dissipation, contact_friction
@@ -243,6 +233,28 @@ def _on_device(
         )
     there = target if target.startswith("cuda") else "cuda"
     return DeviceRun(model, q0, v0, acting, steps, settings, there).run()
+
+
+def _warn_of_contact(model: Model, ground: Any, integrator: str, below: Any) -> None:
+    """Warn if something that could touch does not."""
+    said = []
+    if ground is True and integrator != "discrete" and contact.own_ground(model) is not None:
+        said.append(
+            f"{integrator} knows no ground: {model.name!r} falls through it. Use integrator='discrete', or "
+            "say ground=False"
+        )
+    if isinstance(ground, (Ground, Heightfield)) and not model.contact_points:
+        said.append(
+            f"nothing touches the ground: {model.name!r} has no contact points. Give it some "
+            "(model.add_geometry), or say ground=False"
+        )
+    if model.pairs and below is None:
+        said.append(
+            f"the bodies of {model.name!r} pass through each other: pairs need integrator='discrete', "
+            "without constraints. Leave them out: model.replace(pairs=())"
+        )
+    for text in said:
+        warnings.warn(f"simulate: {text}", stacklevel=3)
 
 
 def _warn_of_limits(run: Trajectory) -> None:
