@@ -253,8 +253,9 @@ def test_parameters_by_state_and_the_same_bits_in_any_batch():
         contact_friction=np.repeat(mu[:, None], 8, 1),
     )  # fmt: skip
     assert np.all(np.diff(run.q[:, -1, 4]) < -0.01)
-    alone = kt.simulate(model, q, v, duration=0.5, dt=2e-3, contact_friction=0.3)
-    assert np.array_equal(alone.q, run.q[1]) and np.array_equal(alone.v, run.v[1])
+    for one in (0.3, np.array(0.3)):
+        alone = kt.simulate(model, q, v, duration=0.5, dt=2e-3, contact_friction=one)
+        assert np.array_equal(alone.q, run.q[1]) and np.array_equal(alone.v, run.v[1])
     one = kt.step(model, q, v, np.zeros(6), dt=2e-3, contact_friction=np.full(8, 0.3))
     assert np.array_equal(one[0], alone.q[1]) and np.array_equal(one[1], alone.v[1])
 

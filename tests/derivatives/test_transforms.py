@@ -305,6 +305,7 @@ def test_a_singular_state_is_named():
         (lambda m, z: kt.jacobian_of(len), "is not a model function"),
         (lambda m, z: kt.jacobian_of(kt.bias_force, wrt="x"), "bias_force has no input 'x'; it has q, v"),
         (lambda m, z: kt.jacobian_of(kt.bias_force, of="x"), "bias_force has no output 'x'; it has tau"),
+        (lambda m, z: kt.vjp_of(kt.bias_force, wrt=("v", "q", "v")), "the input 'v' is named twice"),
         (lambda m, z: kt.jvp_of(kt.bias_force, coordinates="polar"), "coordinates must be one of"),
         (lambda m, z: kt.vjp(kt.bias_force, m, (z, z, z, z), z), "tuple of at most 3 arrays"),
         (lambda m, z: kt.vjp(kt.coriolis_matrices, m, (z, z), z), "3 results .* but 1 cotangents"),

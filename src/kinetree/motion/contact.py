@@ -133,8 +133,8 @@ def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
         if value is not None:
             if ground is None:
                 raise ArgumentError(f"simulate: {name} is given, but nothing touches: there is no ground")
-            whole = isinstance(value, (int, float, np.number))
-            found[name] = np.full(_points(model), value) if whole else value
+            is_one = isinstance(value, (int, float, np.number, np.ndarray)) and not np.ndim(value)
+            found[name] = np.full(_points(model), value) if is_one else value
     return found
 
 

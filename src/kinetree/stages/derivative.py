@@ -356,7 +356,9 @@ def derivative(kind: type[Derivative], base: Any, coordinates: str, wrt: Any, of
         (chosen, [a.name for a in base.inputs], "input"),
         (outputs, [output_name(base, a) for a in base.outputs], "output"),
     ):
-        for name in names:
+        for k, name in enumerate(names):
+            if name in names[:k]:
+                raise ArgumentError(f"{kind.suffix}: the {what} {name!r} is named twice")
             if name not in known:
                 raise ArgumentError(
                     f"{kind.suffix}: {base.name} has no {what} {name!r}; it has {', '.join(known)}"
