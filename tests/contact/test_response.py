@@ -311,20 +311,24 @@ def test_where_forces_begin_steeply(can):
 
 
 WRONG = {
-    "contact_friction": -1e-9, "contact_stiffness": -1.0, "contact_dissipation": -0.5, "creep": 0.0,
-    "contact_accuracy": -1e-6,
-}  # fmt: skip
+    ("contact_friction", -1e-9): "not be negative",
+    ("contact_stiffness", -1.0): "not be negative",
+    ("contact_dissipation", -0.5): "not be negative",
+    ("creep", 0.0): "be positive",
+    ("contact_accuracy", -1e-6): "be between 0 and 1",
+    ("contact_accuracy", 2.0): "be between 0 and 1",
+}
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_parameters_without_a_meaning_are_refused(name):
+@pytest.mark.parametrize("name, value", WRONG)
+def test_parameters_without_a_meaning_are_refused(name, value):
     """Friction that drives, ground that pulls: also where they are given for a state of a batch."""
     model = box()
-    q, rest, value = model.neutral(), np.zeros(6), WRONG[name]
+    q, rest = model.neutral(), np.zeros(6)
     q[6] = 0.0999
     given = np.ones((3, 8) if "contact_" in name and name != "contact_accuracy" else 3)
     given[1] = value
-    message = f"{name} must {'be positive' if name == 'creep' else 'not be negative'}, got {value}"
+    message = f"{name} must {WRONG[name, value]}, got {value}"
     with pytest.raises(ArgumentError, match=f"step: {message} .Found in state 1 of the batch"):
         kt.step(model, q, rest, rest, dt=1e-3, **{name: given})
     with pytest.raises(ArgumentError, match=f"simulate: {message}"):

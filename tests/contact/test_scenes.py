@@ -350,6 +350,16 @@ def test_a_trajectory_knows_its_contacts(tmp_path):
     assert np.array_equal(part.contact_force, force[100:])
 
 
+def test_a_name_of_a_body_means_all_of_its_geometries():
+    model = box(10.0).add_geometry("thing", kt.Sphere(0.01), kt.Pose(p=(0, 0, -0.1)), name="bump")
+    assert "thing" in model.geometry_names  # the first one has the name of the body
+    q, v = at_rest(model, 0.1)
+    run = kt.simulate(model, q, v, duration=0.2, dt=2e-3)
+    assert np.array_equal(run.force_on("thing"), run.contact_force.sum(-2))
+    assert np.array_equal(run.force_on("bump"), run.contact_force[:, -1])
+    assert run.force_on("bump")[-1, 2] > 1
+
+
 def test_a_step_with_contact_has_derivatives():
     model = quadruped(stiffness=4e4)
     q = standing(model)

@@ -52,7 +52,7 @@ class Contact(NamedTuple):
         """Stiffness, dissipation and friction of each point, the creep speed, and the accuracy."""
         for name, value in zip(INPUTS, self[1:]):
             if value is not None:
-                refuse_negative(name, value)
+                refuse_wrong(name, value)
         points = (*model.contact_points, *model.pair_points)
         own = [[getattr(p, name) for p in points] for name in ("stiffness", "dissipation", "friction")]
         given = (self.stiffness, self.dissipation, self.friction)
@@ -61,12 +61,16 @@ class Contact(NamedTuple):
         return [*found, creep, ACCURACY if self.accuracy is None else self.accuracy]
 
 
-def refuse_negative(name: str, given: Any, who: str = "") -> None:
-    """ArgumentError if a contact parameter is negative, or `creep` is zero; in a trace, a guard."""
-    lowest: Any = reduce(ops.min, np.ravel(given), 1.0)
-    is_creep = name == "creep"
-    is_wrong = ops.less_equal(lowest, 0.0) if is_creep else ops.less(lowest, 0.0)
-    kind = "be positive" if is_creep else "not be negative"
+def refuse_wrong(name: str, given: Any, who: str = "") -> None:
+    """ArgumentError if a contact parameter is outside its range; in a trace, a guard."""
+    numbers = np.ravel(given)
+    lowest: Any = reduce(ops.min, numbers) if len(numbers) else 1.0
+    if name == "contact_accuracy":  # one number
+        kind, is_wrong = "be between 0 and 1", ops.less(0.5, ops.abs(lowest - 0.5))
+    elif name == "creep":
+        kind, is_wrong = "be positive", ops.less_equal(lowest, 0.0)
+    else:
+        kind, is_wrong = "not be negative", ops.less(lowest, 0.0)
     ops.require(ops.where(is_wrong, 0.0, 2.0), f"{who}{name} must {kind}, got {lowest}", ArgumentError)
 
 

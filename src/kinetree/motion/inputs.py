@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.compiler.runtime.on_device import is_on_device
 from kinetree.errors import ArgumentError, ShapeError
 from kinetree.model import Model
-from kinetree.motion.contact import refuse_negative
+from kinetree.motion.contact import refuse_wrong
 from kinetree.motion.rollout import ACTIONS, CONTACT, RESTART, SERIES, STATE, given_name
 from kinetree.motion.steps import step
 from kinetree.stages.function import Function
@@ -165,7 +165,8 @@ def _add_numbers(
     core = next((a.sizes(model) for a in step.inputs if a.name == name), (6,))
     array = _finite(said, value)
     if name in CONTACT and not is_on_device(array):
-        refuse_negative(name, array.min(initial=1.0), "simulate: ")
+        for extreme in (array.min(initial=1.0), array.max(initial=1.0)):
+            refuse_wrong(name, extreme, "simulate: ")
     fits = array.ndim >= len(core) and array.shape[array.ndim - len(core) :] == core
     in_time = name in TIMED and array.ndim > len(core) and array.shape[-len(core) - 1] == steps
     held = name not in TIMED or array.ndim == len(core)

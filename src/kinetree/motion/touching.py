@@ -142,15 +142,16 @@ class Touching:
         return np.concatenate([np.zeros_like(self.contact_power[..., :1, :]), work], -2)
 
     def force_on(self, name: str) -> Array:
-        """(..., T+1, 3): the total contact force on a geometry or a body, from the ground and other bodies,
-        world axes, N: what a sensor in a foot measures.
+        """(..., T+1, 3): the total contact force on a body or a geometry, from the ground and other bodies,
+        world axes, N: what a sensor in a foot measures. A name that both have means the body.
         """
         points, pairs = self.model.contact_points, self.model.pair_points
         bodies = ("", *self.model.body_names)
-        own = [(k, 1) for k, p in enumerate(points) if name in (p.geometry, bodies[p.body])]
+        is_body = name in bodies
+        own = [(k, 1) for k, p in enumerate(points) if name == (bodies[p.body] if is_body else p.geometry)]
         for k, p in enumerate(pairs, len(points)):
-            ends = ((p.geometry, bodies[p.body]), (p.other, bodies[p.other_body]))
-            own += [(k, sign) for end, sign in zip(ends, (1, -1)) if name in end]
+            ends = (bodies[p.body], bodies[p.other_body]) if is_body else (p.geometry, p.other)
+            own += [(k, sign) for end, sign in zip(ends, (1, -1)) if name == end]
         if not own:
             known = dict.fromkeys([p.geometry for p in points] + [x for p in pairs for x in p[:2]])
             raise ArgumentError(
