@@ -94,8 +94,12 @@ def test_what_others_write_about_contact(inside, beside, wanted):
     own = drake if inside == "<drake>" else ""
     inside = f"<contact>{bullet}</contact>" if inside == "<contact>" else ""
     collision = f"<collision><geometry><sphere radius='1'/></geometry>{own}</collision>{inside}"
-    (part,) = kt.load(urdf(collision, beside), base="free").geometries
+    model = kt.load(urdf(collision, beside), base="free")
+    (part,) = model.geometries
     assert (part.friction, part.stiffness, part.dissipation) == pytest.approx(wanted)
+    said = [f.problem for f in model.report.ignored]
+    assert all("are not read, but for friction and stiffness" in text for text in said)
+    assert said or own
 
 
 def test_shapes_that_cannot_be_read_are_left_out_by_name():

@@ -16,6 +16,7 @@ from kinetree.io.words import URDF, check_words, tally
 from kinetree.io.xml import Element
 
 _READ = ("link", "joint", "drake:joint", "transmission", "frame", "kinetree", "loop", "coupling", "collision")
+_PARTLY = ("gazebo", "contact")  # only their contact parameters are read
 _LOOPS = (
     "loop_joint drake:linear_bushing_rpy drake:linear_spring_damper drake:tendon_constraint "
     "drake:ball_constraint"
@@ -130,4 +131,5 @@ def _list_ignored(root: Element, log: Log) -> None:
         rule = "unsupported" if tag in _LOOPS or tag.startswith("xacro:") else "ignored"
         remedy = "Expand the file with xacro." if tag.startswith("xacro:") else ""
         where = Where(element.file, element.line, f"<{tag}>")
-        log.add(rule, where, f"{count} elements <{tag}> are not read", remedy)
+        rest = ", but for friction and stiffness" if tag in _PARTLY else ""
+        log.add(rule, where, f"{count} elements <{tag}> are not read{rest}", remedy)
