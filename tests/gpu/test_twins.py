@@ -20,6 +20,7 @@ from kinetree.compiler.ir.program import Program, blocks, walk
 from kinetree.compiler.passes import twins as pass_
 from kinetree.compiler.passes.alike import Alike
 from kinetree.compiler.passes.recompute import most_alive
+from kinetree.compiler.passes.spoil import refuse_silently
 from kinetree.compiler.passes.twins import twins
 from kinetree.compiler.runtime import cuda_kernels
 from kinetree.errors import SimulationError
@@ -201,10 +202,15 @@ def test_states_that_are_refused(worth):
     job = job_for("test", refusing, kt.zoo.arm7(), None, {}, "float32")
     program = job.program(0)
     given = np.zeros((40, 3), "float32")
-    kernel = Emulated(program, "float32", together=64, pairs=[(program.inputs[0], 0, 1)])
+    both = [(program.inputs[0], 0, 1)]
+    kernel = Emulated(program, "float32", together=64, pairs=both)
     assert kernel.made.tile == 32 and kernel(given)[1].tolist() == [-1, 0]
     given[37, 2] = 9.0
     assert kernel(given)[1].tolist() == [37, 0]
+    silent = Emulated(refuse_silently(program), "float32", together=64, pairs=both)
+    (found,), notes = silent(given)
+    assert silent.made.tile == 32 and notes.tolist() == [-1, 0]
+    assert np.isnan(found[37]).all() and np.isfinite(found[:37]).all()
     for place in range(2):  # not by the kernel that cannot judge it, whichever thread met a large angle
         far = given.copy()
         far[37, place] = 3e5

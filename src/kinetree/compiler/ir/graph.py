@@ -255,9 +255,15 @@ class Graph:
         place = next((k for k, s in enumerate(recorded) if type(s) is not Clear), len(recorded))
         recorded[place:place] = statements
 
-    def spoil(self, inputs: tuple[Array, ...], outputs: tuple[Array, ...], guard: Array | None) -> None:
+    def spoil(
+        self,
+        inputs: tuple[Array, ...],
+        outputs: tuple[Array, ...],
+        guard: Array | None,
+        silent: bool = False,
+    ) -> None:
         """Record the end of a program: non-finite inputs spoil all outputs."""
-        self.root.statements.append(Spoil(inputs, outputs, guard))
+        self.root.statements.append(Spoil(inputs, outputs, guard, silent))
 
     def guard(self) -> Array | None:
         """The smallest of all guards, as an output of its own; None if nothing is guarded."""

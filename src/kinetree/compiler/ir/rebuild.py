@@ -74,7 +74,7 @@ class Rebuild:
 
     def spoil(self, old: Spoil) -> None:
         """Record the rule for non-finite inputs."""
-        self.graph.spoil(old.inputs, old.outputs, old.guard)
+        self.graph.spoil(old.inputs, old.outputs, old.guard, old.silent)
 
     def block(self, block: Block) -> None:
         """Copy a block into the open block of the graph."""
