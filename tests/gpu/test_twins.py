@@ -170,6 +170,27 @@ def test_loops_that_end_when_a_sum_over_both_says_so(function, dtype, worth):
     compared(job, program, [(program.inputs[0], 0, 1)], given)
 
 
+@kt.function("given(3) -> found(5)")
+def signed(model, given):
+    """The same number for the first of a pair, and zeros of either sign for the second."""
+    x, y, other = given
+
+    def moved(a, b, c, d):
+        a, b = ops.where(ops.less(a, 0.25), a, other), ops.where(ops.less(b, 0.25), b, 0.0)
+        c, d = ops.where(ops.less(c * c, 0.25), c, other), ops.where(ops.less(d * d, 0.25), d, -0.0)
+        return a, b, c, d
+
+    found = ops.repeat(3, moved, x, y, x, y)
+    return np.array([*found, found[0] + found[1]])
+
+
+def test_zeros_keep_their_signs(worth):
+    job = job_for("test", signed, kt.zoo.arm7(), None, {}, "float32")
+    program = job.program(0)
+    given = np.random.default_rng(0).normal(size=(20, 3)).astype("float32")
+    compared(job, program, [(program.inputs[0], 0, 1)], given)
+
+
 def test_states_that_are_not_finite_or_far(worth):
     """Either thread of a state may see what is wrong with it."""
     job = walks(two_legs(0, True), "float32")

@@ -58,13 +58,12 @@ class Twins(Scattered):
 
     def _either(self, value: Either) -> str:
         pair = value.first, value.second
-        known = self._find(value) if any(type(x) is Expr for x in pair) else None  # 0.0 and -0.0 are equal
+        kind = self._kind(next((x for x in pair if type(x) is not float), 0.0))
+        first, second = map(self._operand, pair)
+        text = f"select i1 %second, {kind} {second}, {kind} {first}"
+        known = self._find(text)  # by its text: 0.0 and -0.0 are equal
         if known is None:
-            kind = self._kind(next((x for x in pair if type(x) is not float), 0.0))
-            first, second = map(self._operand, pair)
-            known = self._fresh(f"select i1 %second, {kind} {second}, {kind} {first}")
-            if any(type(x) is Expr for x in pair):
-                self._scopes[-1][value] = known
+            known = self._scopes[-1][text] = self._fresh(text)
         return known
 
     def _of(self, value: Of) -> str:
