@@ -14,12 +14,13 @@ from tests.bridges.samples import floating, inputs, options, reaching
 import kinetree as kt
 from kinetree.compiler.runtime import cuda
 from kinetree.names import FUNCTIONS
+from kinetree.stages.compile import job_for
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 check_grads = pytest.importorskip("jax.test_util").check_grads
 jax.config.update("jax_enable_x64", True)
-DeviceKernel = pytest.importorskip("kinetree.bridges.jax_handlers").DeviceKernel
+jax_handlers = pytest.importorskip("kinetree.bridges.jax_handlers")
 no_gpu = pytest.mark.skipif(cuda.is_available(), reason="a GPU runs our kernel")
 
 
@@ -93,13 +94,38 @@ def test_other_devices_run_operations_of_xla(platform):
 def test_a_gpu_runs_our_kernel(tile, most, blocks, monkeypatch):
     """Lowered for a GPU: one call of the kernel, with room for its notes and work arrays."""
     name = "kinetree_of_a_device"
-    kernel = DeviceKernel(name, SimpleNamespace(dtype="float64"), None, 5, most, 128, tile)
+    kernel = jax_handlers.DeviceKernel(name, SimpleNamespace(dtype="float64"), None, 5, most, 128, tile)
     monkeypatch.setattr("kinetree.bridges.jax_primitive.device_kernel", lambda job: kernel)
     f = jax.jit(jax.vmap(kt.jax.wrap(kt.mass_matrix, kt.zoo.double_pendulum())))
     program = f.trace(np.zeros((300, 2))).lower(lowering_platforms=("cuda",)).as_text()
     assert program.count("custom_call") == 1 and name in program
     kinds = f"tensor<300x2x2xf64>, tensor<4xui32>, tensor<{5 * 128 * blocks}xf64>"
     assert f"(tensor<300x2xf64>) -> ({kinds})" in program
+
+
+def test_work_arrays_are_large_enough_on_each_gpu(monkeypatch):
+    """The program does not say on which of the GPUs it will run."""
+    blocks = [16, 4, 32]
+
+    class Kernel:
+        name, source, tables, dtype = "anywhere", "", b"", "float64"
+
+        def __init__(self, job, silent):
+            assert silent
+
+        def placed(self, device):
+            return SimpleNamespace(work_numbers=5, blocks=blocks[device], threads=128, tile=64)
+
+    monkeypatch.setattr(jax_handlers, "_numbers", lambda: range(len(blocks)))
+    monkeypatch.setattr(jax_handlers.cuda, "device", lambda number: number)
+    monkeypatch.setattr(jax_handlers, "CudaKernel", Kernel)
+    monkeypatch.setattr(jax_handlers, "_place", lambda device, found: found)
+    monkeypatch.setattr(jax_handlers, "DeviceHandler", lambda *_: SimpleNamespace(address=1))
+    monkeypatch.setattr(jax_handlers, "_kernels", {})
+    monkeypatch.setattr(jax.ffi, "register_ffi_target", lambda *_, **__: None)
+    job = job_for("test", kt.mass_matrix, kt.zoo.double_pendulum(), None, {}, "float64")
+    kernel = jax_handlers.device_kernel.__wrapped__(job)
+    assert kernel.extra(10**6)[1] == ((5 * 32 * 128,), "float64")
 
 
 # -- arrays of JAX as numbers

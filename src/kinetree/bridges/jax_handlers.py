@@ -44,7 +44,7 @@ class DeviceKernel(NamedTuple):
     kernel: CudaKernel
     handler: DeviceHandler
     work: int  # numbers in work arrays per thread
-    blocks: int  # blocks that use them at the same time
+    blocks: int  # blocks that use them at the same time, on the largest GPU
     threads: int  # per block with work arrays
     tile: int  # states per block
 
@@ -77,7 +77,7 @@ def device_kernel(job: Job) -> DeviceKernel | None:
             kernel,
             made,
             loaded[0].work_numbers,
-            min(place.blocks for place in places),
+            max(place.blocks for place in places),
             places[0].threads,
             places[0].tile,
         )
