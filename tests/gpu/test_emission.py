@@ -12,14 +12,18 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from tests.conftest import share
+from tests.gpu.emulator import Emulated
 from tests.gpu.jobs import MADE, NAMES, TREES, case_of, job
 from tests.soak import devices
 
 import kinetree as kt
 from kinetree.compiler.emit.llvm.gpu import AMD, emit_gpu
+from kinetree.compiler.ir.graph import Clear
 from kinetree.compiler.runtime import cuda, cuda_kernels, native
 from kinetree.joints.base import JOINT_TYPES
 from kinetree.joints.revolute import Spin
+from kinetree.stages import TARGETS
+from kinetree.stages.targets.cuda_code import same_bits
 
 EVERY = [*NAMES, *MADE]
 HAS_GPU = cuda.is_available()
@@ -47,6 +51,19 @@ def test_every_function_becomes_ptx(name, tmp_path):
 def test_loops(name):
     program = job(name, "looped").program()
     assert ".entry states" in cuda_kernels.assemble(emit_gpu(program, "float64", "rows").text, "sm_90")
+
+
+@pytest.mark.parametrize("name", ["inverse_mass_matrix", "forward_dynamics_derivatives"])
+def test_work_arrays_that_start_at_zero(name):
+    """In the memory of the device."""
+    one = job(name, "looped", 5)
+    program, inputs = one.program(0), one.samples(7)
+    kernel = Emulated(program, one.dtype)
+    assert kernel.made.work_numbers and any(isinstance(s, Clear) for s in program.body.statements)
+    found, _ = kernel(*inputs)
+    expected = TARGETS["cpu"].executable(one)(*inputs)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    assert all(same_bits(a, b.reshape(a.shape)) for a, b in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("mode", [None, "looped"])

@@ -188,7 +188,9 @@ class GpuKernel(Printer):
         self._start(head)
         place = len(self._lines)
         k = Counter(self._fresh("phi"))
+        self._scopes.append({})  # what is computed here is not known behind the loop
         yield k
+        self._scopes.pop()
         self._lines.append(f"  %{head}.i = add i64 {k}, {step}")
         more = self._fresh(f"icmp slt i64 %{head}.i, {stop}")
         self._lines[place] = f"  {k} = phi i64 [ {first}, %{before} ], [ %{head}.i, %{self._label} ]"
