@@ -18,7 +18,7 @@ from kinetree.ops import Expr
 
 Place = tuple[Array, int]
 
-ROUNDS = 60  # far more than are needed: seven or eight for robots with two or four legs
+ROUNDS = 60  # robots with two or four legs need seven or eight; what is not found then stays unpaired
 SUMS = {"add": (1, 1), "sub": (1, -1)}  # the signs of the terms
 FUSED = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1), "fnms": (-1, -1)}  # of the product, and of the term
 FAMILY = {**dict.fromkeys(SUMS, "sum"), **dict.fromkeys(FUSED, "fused")}
