@@ -1,13 +1,15 @@
 """A graphics processor made of threads: kernels run here as they would there, one Python thread for each.
 
 The same LLVM text is compiled for this computer's processor. What a device has built in (the number of a
-thread and of its block, the barrier) are functions of Python. `FakeDriver` is NVIDIA's driver as far as
-kinetree calls it, with such a processor behind it: memory is the host's.
+thread and of its block, the barrier) are functions of Python. Where threads of a warp exchange something, all
+32 must come to the same place of the text: a run in which they do not fails. `FakeDriver` is NVIDIA's driver
+as far as kinetree calls it, with such a processor behind it: memory is the host's.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import threading
 from collections.abc import Sequence
@@ -33,39 +35,65 @@ define internal i32 @block_count(i1 %mine) {
   %found = call i32 @block_sum(i32 %told)
   ret i32 %found
 }
-define internal i1 @warp_all(i1 %mine) { ret i1 %mine }
 declare i32 @sched_yield()
-@told.words = internal global [2048 x i32] zeroinitializer
-@told.turns = internal global [1024 x i32] zeroinitializer
-define internal i32 @warp_told(i32 %thread, i32 %word, i32 %lane, i32 %clamp) {
-  %other = xor i32 %thread, 1
-  %mine.turn = getelementptr i32, ptr @told.turns, i32 %thread
-  %other.turn = getelementptr i32, ptr @told.turns, i32 %other
-  %turn = load i32, ptr %mine.turn
+declare i32 @llvm.vector.reduce.and.v32i32(<32 x i32>)
+declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)
+declare void @warp_wrong(i32)
+@warp_arrived = external global [32 x i32]
+@warp_away = external global [32 x i32]
+@warp.words = internal global [2 x [32 x [32 x i32]]] zeroinitializer
+@warp.calls = internal global [2 x [32 x [32 x i32]]] zeroinitializer
+define internal ptr @warp_words(i32 %call, i32 %thread, i32 %word) {
+  %warp = lshr i32 %thread, 5
+  %lane = and i32 %thread, 31
+  %arrived = getelementptr i32, ptr @warp_arrived, i32 %warp
+  %away = getelementptr i32, ptr @warp_away, i32 %warp
+  %before = load atomic i32, ptr %arrived acquire, align 4
+  %turn = lshr i32 %before, 5
   %parity = and i32 %turn, 1
-  %offset = shl i32 %parity, 10
-  %mine = add i32 %offset, %thread
-  %there = add i32 %offset, %other
-  %put = getelementptr i32, ptr @told.words, i32 %mine
-  %get = getelementptr i32, ptr @told.words, i32 %there
-  store i32 %word, ptr %put
-  %next = add i32 %turn, 1
-  store atomic i32 %next, ptr %mine.turn release, align 4
+  %words = getelementptr [32 x [32 x i32]], ptr @warp.words, i32 %parity, i32 %warp
+  %calls = getelementptr [32 x [32 x i32]], ptr @warp.calls, i32 %parity, i32 %warp
+  %my.word = getelementptr i32, ptr %words, i32 %lane
+  %my.call = getelementptr i32, ptr %calls, i32 %lane
+  store i32 %word, ptr %my.word
+  store i32 %call, ptr %my.call
+  atomicrmw add ptr %arrived, i32 1 acq_rel
   br label %wait
 wait:
-  %told = load atomic i32, ptr %other.turn acquire, align 4
-  %ahead = sub i32 %told, %turn
-  %done = icmp sgt i32 %ahead, 0
-  br i1 %done, label %both, label %idle
-idle:
+  %gone = load atomic i32, ptr %away acquire, align 4
+  %now = load atomic i32, ptr %arrived acquire, align 4
+  %turn.now = lshr i32 %now, 5
+  %all = icmp ne i32 %turn.now, %turn
+  br i1 %all, label %there, label %missing
+missing:
   %yielded = call i32 @sched_yield()
-  br label %wait
-both:
-  %theirs = load i32, ptr %get
-  %own.lane = and i32 %thread, 31
-  %is.own = icmp eq i32 %own.lane, %lane
-  %found = select i1 %is.own, i32 %word, i32 %theirs
+  %some = icmp eq i32 %gone, 0
+  br i1 %some, label %wait, label %wrong
+there:
+  %told = load <32 x i32>, ptr %calls, align 4
+  %least = call i32 @llvm.vector.reduce.and.v32i32(<32 x i32> %told)
+  %most = call i32 @llvm.vector.reduce.or.v32i32(<32 x i32> %told)
+  %same = icmp eq i32 %least, %most
+  br i1 %same, label %fine, label %wrong
+wrong:
+  call void @warp_wrong(i32 %call)
+  br label %fine
+fine:
+  ret ptr %words
+}
+define internal i32 @warp_told(i32 %call, i32 %thread, i32 %word, i32 %lane, i32 %clamp) {
+  %words = call ptr @warp_words(i32 %call, i32 %thread, i32 %word)
+  %place = getelementptr i32, ptr %words, i32 %lane
+  %found = load i32, ptr %place
   ret i32 %found
+}
+define internal i1 @warp_all(i32 %call, i32 %thread, i1 %mine) {
+  %word = zext i1 %mine to i32
+  %words = call ptr @warp_words(i32 %call, i32 %thread, i32 %word)
+  %told = load <32 x i32>, ptr %words, align 4
+  %all = call i32 @llvm.vector.reduce.and.v32i32(<32 x i32> %told)
+  %found = trunc i32 %all to i1
+  ret i1 %found
 }
 define internal i1 @warp.lead() {
   %thread = call i32 @thread_number()
@@ -110,7 +138,7 @@ BUILT_IN = {
     NVIDIA.barrier: "call void @block_barrier()",
     NVIDIA.count.partition("i1 {0}")[0]: "call i32 @block_count(",
     NVIDIA.all.partition("i1 {0}")[0]: "call i1 @warp_all(",
-    NVIDIA.told.partition("i32 {0}")[0]: "call i32 @warp_told(i32 %tid32, ",
+    NVIDIA.told.partition("i32 {0}")[0]: "call i32 @warp_told(",
     NVIDIA.meeting: "call void @block_barrier()",
     NVIDIA.whole: "",
     NVIDIA.declarations: DECLARATIONS,
@@ -124,6 +152,7 @@ BUILT_IN = {
     "addrspace(4)": "",
     "[2 x i64] poison": "[2 x i64] zeroinitializer",
 }
+EXCHANGE = r"%.* = call i\d+ @warp_(?:told|all)\("  # each is told its number and who comes to it
 
 
 GATED = {
@@ -137,11 +166,11 @@ GATED = {
 class Gates:
     """Where threads wait for rows: each gate has the phase that it is in, and the bytes that are missing."""
 
-    def __init__(self) -> None:
+    def __init__(self, wrong: list[str]) -> None:
         self.phase: dict[int, int] = {}
         self.missing: dict[int, int] = {}
         self.changed = threading.Condition()
-        self.wrong: list[str] = []
+        self.wrong = wrong
 
     def set(self, gate: int) -> None:
         with self.changed:
@@ -176,24 +205,33 @@ class Block:
         self.own = 8 * sum(map(int, re.findall(r"= internal addrspace\(3\) global \[(\d+) x i64\]", text)))
         for there, here in BUILT_IN.items():
             text = text.replace(there, here)
+        self._exchanges = re.findall(EXCHANGE + ".*", text)
+        numbers = itertools.count()
+        text = re.sub(EXCHANGE, lambda found: f"{found[0]}i32 {next(numbers)}, i32 %tid32, ", text)
         self.text = text
         self._me = threading.local()
         self._callbacks = {
             "thread_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.thread),
             "block_number": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: self._me.block),
             "block_width": ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: len(self._told)),
-            "block_barrier": ctypes.CFUNCTYPE(None)(lambda: self._wait.wait() and None),
+            "block_barrier": ctypes.CFUNCTYPE(None)(self._meet),
             "block_sum": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(self._sum),
+            "warp_wrong": ctypes.CFUNCTYPE(None, ctypes.c_int32)(self._apart),
         }
-        self._gates = Gates()
+        self.wrong: list[str] = []
+        self._gates = Gates(self.wrong)
         for name, types in GATED.items():
             function = getattr(self._gates, {"in": "in_"}.get(name[5:], name[5:]))
             self._callbacks[name] = ctypes.CFUNCTYPE(None, *types)(function)
         self._shared = np.full(SHARED // 8, np.nan)  # nothing may be relied on
+        self._arrived = np.zeros(32, np.int32)  # at exchanges, by warp: so many threads, over all exchanges
+        self._away = np.zeros(32, np.int32)  # whether threads of a warp have ended, or wait for their block
         with lock:
             for name, callback in self._callbacks.items():
                 llvm.add_symbol(name, ctypes.cast(callback, ctypes.c_void_p).value)
             llvm.add_symbol("shared", self._shared.ctypes.data)
+            llvm.add_symbol("warp_arrived", self._arrived.ctypes.data)
+            llvm.add_symbol("warp_away", self._away.ctypes.data)
             module = llvm.parse_assembly(text)
             module.triple = host().triple
             module.verify()
@@ -201,29 +239,46 @@ class Block:
             self._engine.finalize_object()
             self._address = self._engine.get_function_address("states")
 
+    def _meet(self) -> None:
+        """Wait for all threads of the block."""
+        self._away[self._me.thread // 32] = 1
+        try:
+            self._wait.wait()
+        except threading.BrokenBarrierError:
+            self.wrong.append("not all threads of a block come to a barrier")
+
     def _sum(self, mine: int) -> int:
         """What all threads tell together, when they have come here."""
         self._told[self._me.thread] = mine
-        self._wait.wait()
+        self._meet()
         found = sum(self._told)
-        self._wait.wait()  # before the next is told
+        self._meet()  # before the next is told
         return found
 
+    def _apart(self, exchange: int) -> None:
+        """Threads of a warp are at different places: nobody waits any longer, so that the run ends."""
+        self.wrong.append(f"not all threads of a warp come to {self._exchanges[exchange]}")
+        self._away[:] = 1
+        self._wait.abort()
+
     def run(self, arguments: list[int], blocks: int, count: int) -> None:
-        self._wait, self._told = threading.Barrier(count, timeout=60), [0] * count
+        self._wait = threading.Barrier(count, lambda: self._away.fill(0), timeout=60)
+        self._told = [0] * count
         function = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * len(arguments))(self._address)
 
         def run(block: int, thread: int) -> None:
             self._me.block, self._me.thread = block, thread
             function(*arguments)
+            self._away[thread // 32] = 1
 
         for block in range(blocks):
+            self._arrived[:] = self._away[:] = 0
             threads = [threading.Thread(target=run, args=(block, k)) for k in range(count)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert not self._gates.wrong, self._gates.wrong
+            assert not self.wrong, self.wrong[0]
 
 
 class Emulated:
