@@ -90,7 +90,7 @@ class _Parking:
                 self.uses.setdefault(a, []).append(k)
             if isinstance(s, Expr) and not is_input(s):
                 self.made.setdefault(s, []).append(k)
-        self.held: set[Expr] = set()
+        self.held: dict[Expr, None] = {}  # in registers, in the order in which they came there
         self.slot: dict[Expr, Place] = {}
         self.free: list[Place] = list(windows)
         self.count = 0
@@ -109,18 +109,18 @@ class _Parking:
             for a in given:
                 if a not in self.held:
                     self.order.append((k, Fetch(a, self.slot.get(a))))
-                    self.held.add(a)
+                    self.held[a] = None
                     self.version[a] = k
             self.order.append((k, s))
             if isinstance(s, Expr) and s not in self.virtual:
                 self.known[s] = tuple(self.version.get(a, -1) for a in given)
                 self.version[s] = k
                 self._release(s)
-                self.held.add(s)
+                self.held[s] = None
                 given.append(s)
             for a in given:
                 if self._next(a, k) == NEVER:
-                    self.held.discard(a)
+                    self.held.pop(a, None)
                     self._release(a)
             self._evict(k)
         return self.order, self.count
@@ -129,7 +129,8 @@ class _Parking:
         """Fetch an operand before recomputing a value, or the compiler would reuse the old one."""
         if self.known.get(s) == tuple(self.version.get(a, -1) for a in given):
             again = sorted((a for a in given if self._has_place(a) or a in self.slot), key=self._has_place)
-            self.held -= set(again[-1:])
+            for a in again[-1:]:
+                self.held.pop(a, None)
 
     def _has_place(self, a: Expr) -> bool:
         return is_input(a) or a in self.placed
@@ -165,7 +166,7 @@ class _Parking:
                 return
             self.slot[a] = place
             self.order.append((k, Put(a, place)))
-        self.held.discard(a)
+        self.held.pop(a, None)
 
     def _place(self, k: int, last: int) -> Place | None:
         """A place that is free from now until `last`: the one that is free for the shortest time."""
