@@ -150,6 +150,15 @@ def test_limits_stop_a_joint(h):
     assert free.q.max() > 0.6
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_stop_does_not_hold_a_joint_that_leaves_it(side):
+    """Beyond its limit a joint is pushed back slowly; if it is faster by itself, it goes on as it was."""
+    model = kt.zoo.pendulum().replace(limits={"hinge": (-0.5, 0.5)}, gravity=(0.0, 0.0, 0.0))
+    for start, end in ((0.0, -1.0), (-0.5, -1.0), (-1.5, -1.5), (-5.0, -5.0)):
+        run = kt.simulate(model, [side * 0.6], [side * start], duration=0.01, dt=1e-3)
+        assert abs(run.v[-1, 0] - side * end) < 1e-2
+
+
 def test_friction_holds_and_slows():
     model = kt.zoo.pendulum()
     stuck = model.replace(friction={"hinge": 6.0})  # more than gravity at 0.5 rad: 9.81 sin 0.5 = 4.7

@@ -111,14 +111,16 @@ class Bounded(NamedTuple):
 
     def line(self, u: Any) -> tuple[Any, Any]:
         """Offset and slope of the line that the force follows at u; a stop also acts while its joint is
-        beyond it, whatever u.
+        beyond it, unless the joint leaves faster than stops push.
         """
         offset: Any = 0.0 if self.beyond else self.offset
         slope: Any = 0.0 if self.beyond else self.slope
         for bound, side in ((self.low, 1.0), (self.high, -1.0)):
             if bound is None:
                 continue
-            at = u if not self.beyond else side * ops.max(side * u, 0.0)
+            at, into = u, side * u
+            if self.beyond:
+                at = side * ops.where(ops.less(into, -LEAVING), into, ops.max(into, 0.0))
             is_out = ops.less(side * (self.offset - self.slope * at), side * bound)
             there = (self.offset - bound, self.slope) if self.beyond else (bound, 0.0)
             offset, slope = (ops.where(is_out, x, y) for x, y in zip(there, (offset, slope), strict=True))
