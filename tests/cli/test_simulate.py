@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import subprocess
@@ -72,7 +73,10 @@ def test_bad_use(words, status, expected, tmp_path):
 def test_view_says_where_the_page_is():
     pytest.importorskip("viser")
     command = [sys.executable, "-m", "kinetree", "view", ARM, "--no-browser", "--port", "18080"]
-    page = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # background jobs ignore Ctrl-C
+    page = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard
+    )
     try:
         assert page.stdout is not None
         assert page.stdout.readline().startswith("arm7 is at http://127.0.0.1:")
