@@ -622,7 +622,7 @@ def augmented_dynamics(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -965,7 +965,7 @@ def augmented_innovations(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -994,7 +994,7 @@ def augmented_innovations_response(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -2933,7 +2933,7 @@ def step(
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        dt (...): length of the step, s.
         integrator: "discrete" or "rk4" or "variational".
         kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
         kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.
@@ -3002,7 +3002,7 @@ def contact_forces(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        dt (...): length of the step, s.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
         kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.
