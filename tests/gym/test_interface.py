@@ -276,14 +276,21 @@ BAD = [
     ({"kp": [1.0, 2.0, 3.0]}, "kp must be a number or 2 numbers"),
     ({"action_scale": np.nan}, "action_scale must be finite"),
     ({"joints": ["trunk"]}, "joint 'trunk' cannot be driven"),
+    ({"joints": ["fore", "fore"]}, "joint 'fore' cannot be driven .* each once"),
+    ({"joints": "fore"}, "joints must be names of joints in a list, got 'fore'"),
+    ({"joints": 2}, "joints must be names of joints in a list, got 2"),
     ({"num_envs": 0}, "num_envs must be a whole number"),
     ({"steps": 1.5}, "steps must be a whole number"),
     ({"dt": -1.0}, "dt must be a positive number"),
     ({"time_limit": np.nan}, "time_limit must be a positive number"),
     ({"dtype": "float16"}, "choose from float32, float64"),
+    ({"dtype": None}, "dtype is 'None': choose from float32, float64"),
+    ({"dtype": 32}, "dtype is '32': choose from float32, float64"),
     ({"backend": "mxnet"}, "choose from numpy, torch, jax"),
     ({"autoreset_mode": "always"}, "choose from next_step"),
     ({"start": np.zeros(3)}, "start must be q of 9 finite numbers"),
+    ({"start": "low"}, "start must be q of 9 finite numbers, .* got 'low'"),
+    ({"start": [START, np.zeros(8)]}, r"start must be q of 9 finite numbers, or \(q, v\)"),
     ({"pose": [1]}, r"pose must be q of 9 finite numbers, got \[1\]"),
     ({"pose": "low"}, "pose must be q of 9 finite numbers, got 'low'"),
     ({"randomize": {"mass": (-1, -0.5)}}, r"\['mass'\] must give positive numbers; it is Uniform\(low=-1"),
@@ -291,6 +298,7 @@ BAD = [
     ({"randomize": {"mass": kt.scale.normal(1.0, 0.5)}}, "positive numbers"),
     ({"randomize": {"contact_stiffness": kt.scale.choice([1e3, 0.0])}}, "positive numbers"),
     ({"randomize": {"contact_friction": (-0.1, 1.0)}}, "numbers that are not negative"),
+    ({"control": "effort", "randomize": {"kp": (1, 2)}}, "an effort has no gains"),
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
     ({"reward": taken, "randomize": {"count": (0, 1)}}, "the environment itself has a 'count'"),
     ({"reward": taken, "randomize": {"tau": (0, 1)}}, "the environment itself has a 'tau'"),
@@ -336,6 +344,8 @@ def test_calls_that_do_not_fit_are_refused():
         (lambda: env.reset(options=3), "options must be a dictionary"),
         (lambda: env.reset(options={"q": np.full(9, np.nan)}), "holds NaN"),
         (lambda: env.reset(options={"v": np.zeros(5)}), r"\(8,\) or \(2, 8\)"),
+        (lambda: env.reset(options={"v": np.zeros((2, 1))}), r"\(8,\) or \(2, 8\)"),
+        (lambda: env.reset(options={"q": 0}), r"\(9,\) or \(2, 9\)"),
     ):
         with pytest.raises(ArgumentError, match=message):
             call()
@@ -344,7 +354,7 @@ def test_calls_that_do_not_fit_are_refused():
         (np.zeros((3, 2)), r"actions have shape \(3, 2\), but \(2, 2\)"),
         (np.array([[0.0, 0.0], [0.0, np.nan]]), "environment 1 holds NaN"),
         ("left", "must be numbers"),
-        (np.zeros((2, 2), complex), "must be numbers"),
+        (np.zeros((2, 2), complex), "must be numbers that NumPy knows, got a ndarray of complex128"),
         (None, "actions have shape"),
     ):
         with pytest.raises(ArgumentError, match=message):

@@ -110,6 +110,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         backend: Literal["numpy", "torch", "jax"] = "numpy",
         target: Literal["cpu", "cuda"] = "cpu",
     ):
+        if isinstance(joints, str) or not (joints is None or np.iterable(joints)):
+            raise ArgumentError(f"VectorEnv: joints must be names of joints in a list, got {joints!r}")
         joints = None if joints is None else tuple(joints)  # copies: a caller may change the originals later
         action_scale, kp, kd = copy.deepcopy((action_scale, kp, kd))
         pose, start, randomize = copy.deepcopy((pose, start, randomize))
@@ -119,8 +121,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             raise ArgumentError(f"VectorEnv: model must be a kinetree Model, got a {type(model).__name__}")
         functions = _functions({"observation": observation, "reward": reward, "terminated": terminated})
         self.model, self.num_envs = model, _whole("num_envs", num_envs)
-        named = dtype if isinstance(dtype, str) else str(np.dtype(dtype))
-        self.dtype = np.dtype(_chosen("dtype", named, ("float32", "float64")))
+        self.dtype = np.dtype(_chosen("dtype", _kind(dtype), ("float32", "float64")))
         self.target = _chosen("target", target, ("cpu", "cuda"))
         self.backend = tensors.checked(backend, self.dtype)
         named = getattr(autoreset_mode, "name", autoreset_mode)
@@ -265,6 +266,14 @@ def _chosen(name: str, value: Any, known: Sequence[str]) -> str:
     if value not in known:
         raise ArgumentError(f"VectorEnv: {name} is {value!r}: choose from {', '.join(known)}")
     return value
+
+
+def _kind(dtype: Any) -> str:
+    """The name of a dtype, or the text of what is none."""
+    try:
+        return str(dtype if isinstance(dtype, str) or dtype is None else np.dtype(dtype))
+    except (TypeError, ValueError):
+        return str(dtype)
 
 
 def _positive(name: str, value: Any) -> float:

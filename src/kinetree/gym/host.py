@@ -129,9 +129,12 @@ class HostRobots:
 def rows(name: str, value: Any, count: int, width: int, dtype: Any) -> Array:
     """States given by a caller: one, or a row for each robot."""
     try:
-        array = np.broadcast_to(np.asarray(value, dtype), (count, width))
+        array = np.asarray(value, dtype)
     except (TypeError, ValueError):
-        raise ArgumentError(f"VectorEnv: option {name!r} must be ({width},) or ({count}, {width})") from None
+        array = np.empty(0, dtype)
+    if array.shape not in ((width,), (1, width), (count, width)):
+        raise ArgumentError(f"VectorEnv: option {name!r} must be ({width},) or ({count}, {width})")
+    array = np.broadcast_to(array, (count, width))
     if not np.isfinite(array).all():
         raise ArgumentError(f"VectorEnv: option {name!r} holds NaN or infinity")
     return array

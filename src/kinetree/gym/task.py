@@ -69,6 +69,8 @@ class Task:
         own = {a.name: a for a in (*contact_step.inputs, *MODEL_INPUTS)}
         own |= {name: Argument(name, (n,)) for name in GAINS}
         self.drawn = {name: own[name] for name in drawn if name in (*PHYSICAL, *GAINS)}
+        if drive.kp is None and set(GAINS) & set(drawn):
+            raise ArgumentError("VectorEnv: randomize has kp or kd, but an effort has no gains")
         felt = [name for name in self.drawn if name in CONTACT]
         if self.ground is None and felt:
             raise ArgumentError(f"VectorEnv: {felt[0]} is drawn at random, but nothing touches: no ground")
