@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import sys
 
@@ -413,10 +414,13 @@ def test_an_environment_is_copied_with_its_future(mode):
     moves = actions(3, 9)
     for action in moves[:4]:
         env.step(action)
+    env.action_space.seed(4)
     twin = pickle.loads(pickle.dumps(env))
     for action in moves[4:]:
         for ours, theirs in zip(env.step(action)[:4], twin.step(action)[:4]):
             np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(*(each.action_space.sample() for each in (env, copy.copy(twin))))
+    assert env.np_random.random() == twin.np_random.random()
     assert env.reset()[0].tolist() == twin.reset()[0].tolist()
     env.close()
     env.close()

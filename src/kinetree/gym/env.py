@@ -230,7 +230,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     def __reduce__(self) -> tuple:
         """Copies and pickles continue from the present states, with the same random numbers."""
         kept = None if self._robots is None else self._robots.snapshot()
-        return _again, (self._given, kept, self._seed, self._ready)
+        ends = "_space", "_random", "_random_seed"  # Gymnasium's own generators
+        random = {name: x for name, x in vars(self).items() if name.endswith(ends)}
+        return _again, (self._given, kept, self._seed, self._ready), copy.deepcopy(random)
 
     def _open(self) -> Any:
         if self._robots is None:
