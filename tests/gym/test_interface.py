@@ -257,6 +257,11 @@ def taken(model, q, count, tau):
     return count + tau
 
 
+@kt.function("mass(3) -> reward")
+def heavy(model, mass):
+    return mass[0]
+
+
 @kt.function("action(5) -> reward")
 def wide(model, action):
     return action[0]
@@ -300,6 +305,7 @@ BAD = [
     ({"randomize": {"contact_stiffness": kt.scale.choice([1e3, 0.0])}}, "positive numbers"),
     ({"randomize": {"contact_friction": (-0.1, 1.0)}}, "numbers that are not negative"),
     ({"control": "effort", "randomize": {"kp": (1, 2)}}, "an effort has no gains"),
+    ({"reward": heavy, "randomize": {"mass": (0.9, 1.1)}}, "takes 'mass': use model.parameters"),
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
     ({"reward": taken, "randomize": {"count": (0, 1)}}, "the environment itself has a 'count'"),
     ({"reward": taken, "randomize": {"tau": (0, 1)}}, "the environment itself has a 'tau'"),

@@ -99,6 +99,8 @@ class Task:
         for role, function in self.functions.items():
             said = f"VectorEnv: {role} is the function {function.name}"
             for a in function.own_inputs:
+                if a.name == "mass" and "parameters" in self.drawn:
+                    raise ArgumentError(f"{said}, which takes 'mass': use model.parameters, as drawn")
                 if a.name not in known and not a.optional:
                     raise ArgumentError(
                         f"{said}, which takes {a.name!r}: known are {', '.join(self.offered)} and what is in "
