@@ -226,13 +226,22 @@ def test_a_robot_that_diverges_starts_again(mode):
     assert observation[1, ROBOT.nq : ROBOT.nq + ROBOT.nv].any()  # it falls
 
 
-@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-def test_a_first_observation_of_nan_ends_the_episode(mode):
-    @kt.function("q, chance -> seen(2)")
-    def roots(model, q, chance):
-        return np.array([ops.sqrt(chance), q[6]])
+@kt.function("q, chance -> seen(2)")
+def roots(model, q, chance):
+    return np.array([ops.sqrt(chance), q[6]])
 
-    env = environment(64, observation=roots, randomize={"chance": (-1.0, 3.0)}, autoreset_mode=mode)
+
+@kt.function("q, chance -> seen(2)")
+def doubtful(model, q, chance):
+    """It refuses a quaternion of length zero."""
+    turned = np.concatenate([ops.where(ops.less(chance, 0.0), 0.0, 1.0) * q[:4], q[4:]])
+    return kt.frame_placement(model, turned, "trunk")[2, 2:]
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("observation", [roots, doubtful])
+def test_a_first_observation_of_nan_ends_the_episode(mode, observation):
+    env = environment(64, observation=observation, randomize={"chance": (-1.0, 3.0)}, autoreset_mode=mode)
     observation, _ = env.reset(seed=0)
     bad = env.drawn["chance"] < 0
     assert 4 < bad.sum() < 32 and not observation[bad].any() and observation[~bad].all()
@@ -333,6 +342,15 @@ def test_what_does_not_fit_is_refused(options, message):
 def test_a_start_that_is_no_position_is_refused():
     with pytest.raises(StateError, match=r"VectorEnv: start: joint 'trunk' .* has length 0"):
         environment(2, start=np.zeros(ROBOT.nq))
+    env, none = environment(2), np.array([START, np.zeros(ROBOT.nq)])
+    env.reset(seed=0)
+    with pytest.raises(
+        StateError, match=r"VectorEnv: option 'q': joint 'trunk' .* has length 0, .* in state 1 "
+    ):
+        env.reset(options={"q": none})
+    env.reset(options={"q": none, "reset_mask": np.array([True, False])})
+    with pytest.raises(StateError, match="in state 1 "):
+        env.reset(options={"q": none, "reset_mask": np.array([False, True])})
 
 
 def test_what_is_positive_in_all_but_rare_draws_is_accepted():

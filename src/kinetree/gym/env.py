@@ -78,9 +78,10 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     and the numbers drawn for the episode.
 
     If the motion of a robot diverges, its episode ends: infos["failed"] marks it, its reward is 0, and its
-    last observation is the one before the action. NaN in the observation or the reward has the same effect;
-    if the first observation holds NaN, it becomes zeros, and the first action ends the episode. So has an
-    action with NaN on a GPU, where actions are not checked; on the CPU it is an error.
+    last observation is the one before the action. An observation or a reward that is NaN or fails, as with a
+    singular matrix, has the same effect; if it is the first observation, it becomes zeros, and the first
+    action ends the episode. So has an action with NaN on a GPU, where actions are not checked; on the CPU it
+    is an error.
     """
 
     def __init__(

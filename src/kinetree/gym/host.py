@@ -11,6 +11,7 @@ from kinetree.gym import tensors
 from kinetree.gym.draws import runs_of
 from kinetree.gym.pushes import NAME, NEEDED
 from kinetree.gym.task import Task
+from kinetree.model.configuration import require_sound
 from kinetree.scale import philox
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
@@ -93,7 +94,11 @@ class HostRobots:
         parts["u"] = self._drawn("u", index, self.episode[index])
         for name, value in (given or {}).items():
             width = self.arrays[name].shape[1]
-            parts[f"given_{name}"] = rows(name, value, self.count, width, self.dtype)[index]
+            whole = rows(name, value, self.count, width, self.dtype)
+            if name == "q":
+                taken = np.where((again > 0.5)[:, None], whole, self.task.model.neutral())
+                require_sound(self.task.model, "VectorEnv: option 'q'", taken)
+            parts[f"given_{name}"] = whole[index]
         kernel, present = self._kernel(self._begin, tuple(parts))
         found = kernel(*(np.ascontiguousarray(parts[name]) for name in present))
         for a, x in zip(self._begin.outputs, found, strict=True):

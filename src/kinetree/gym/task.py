@@ -200,7 +200,7 @@ class Task:
                 found[name] = found[name] if given[f"given_{name}"] is None else given[f"given_{name}"]
             changed = with_numbers(model, found.get("parameters"), found.get("gravity"))
             seen = self._first(changed, found)
-            fine = _finite(seen)
+            fine = _both(_finite(seen), ops.less_equal(1.0, trust(given["again"])))
             found["seen"] = _chosen(fine, seen, np.zeros(np.shape(seen)))
             found |= {"count": 0.0, "over": ops.where(fine, 0.0, UNSEEN)}
             found["last_action"] = np.zeros(self.drive.size)
