@@ -98,11 +98,11 @@ def parameter(p: inspect.Parameter) -> str:
     elif word.choices:
         kind = f"Literal[{', '.join(json.dumps(choice) for choice in word.choices)}]"
     else:
-        kind = hidden(word.type) or "_Numbers"
+        kind = hidden(word.type) or ("_Numbers" if word.shape else "float | _Numbers")
     if p.default is p.empty:
         return f"{p.name}: {kind}"
     if p.default is None:
-        return f"{p.name}: {kind} | None = None"
+        return f"{p.name}: {kind.removesuffix(' | None')} | None = None"
     default = json.dumps(p.default) if isinstance(p.default, str) else repr(p.default)
     return f"{p.name}: {kind} = {default}"
 

@@ -622,7 +622,7 @@ def augmented_dynamics(
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
@@ -965,7 +965,7 @@ def augmented_innovations(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -994,7 +994,7 @@ def augmented_innovations_response(
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         x (..., nv): any vector over the velocities.
-        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg; none if left out.
+        added (..., nu): inertia added along the velocity of each joint, kg m^2 or kg.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 
@@ -1902,7 +1902,7 @@ def constrained_dynamics(
     constraints: Constraint | Sequence[Constraint],
     f_ext: _Numbers | None = None,
     added: _Numbers | None = None,
-    period: _Numbers | None = None,
+    period: float | _Numbers | None = None,
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
@@ -1945,7 +1945,7 @@ def constrained_inverse_dynamics(
     a: _Numbers,
     constraints: Constraint | Sequence[Constraint],
     f_ext: _Numbers | None = None,
-    unactuated: Sequence[str] | None | None = None,
+    unactuated: Sequence[str] | None = None,
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
@@ -2064,7 +2064,7 @@ def impact(
     q: _Numbers,
     v: _Numbers,
     constraints: Constraint | Sequence[Constraint],
-    restitution: _Numbers | None = None,
+    restitution: float | _Numbers | None = None,
     *,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
@@ -2566,7 +2566,7 @@ def linearize(
     q: _Numbers,
     v: _Numbers,
     tau: _Numbers,
-    dt: _Numbers | None = None,
+    dt: float | _Numbers | None = None,
     integrator: Literal["discrete", "rk4", "variational"] = "rk4",
     *,
     f_ext: _Numbers | None = None,
@@ -2881,7 +2881,7 @@ def step(
     tau: _Numbers,
     f_ext: _Numbers | None = None,
     *,
-    dt: _Numbers,
+    dt: float | _Numbers,
     integrator: Literal["discrete", "rk4", "variational"] = "discrete",
     kp: _Numbers | None = None,
     kd: _Numbers | None = None,
@@ -2893,9 +2893,9 @@ def step(
     contact_stiffness: _Numbers | None = None,
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
-    creep: _Numbers | None = None,
-    contact_accuracy: _Numbers | None = None,
-    newton_limit: int | None | None = None,
+    creep: float | _Numbers | None = None,
+    contact_accuracy: float | _Numbers | None = None,
+    newton_limit: int | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2933,7 +2933,7 @@ def step(
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
-        dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        dt (...): length of the step, s.
         integrator: "discrete" or "rk4" or "variational".
         kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
         kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.
@@ -2963,7 +2963,7 @@ def contact_forces(
     q: _Numbers,
     v: _Numbers,
     tau: _Numbers,
-    dt: _Numbers,
+    dt: float | _Numbers,
     f_ext: _Numbers | None = None,
     kp: _Numbers | None = None,
     kd: _Numbers | None = None,
@@ -2975,9 +2975,9 @@ def contact_forces(
     contact_stiffness: _Numbers | None = None,
     contact_dissipation: _Numbers | None = None,
     contact_friction: _Numbers | None = None,
-    creep: _Numbers | None = None,
-    contact_accuracy: _Numbers | None = None,
-    newton_limit: int | None | None = None,
+    creep: float | _Numbers | None = None,
+    contact_accuracy: float | _Numbers | None = None,
+    newton_limit: int | None = None,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2995,14 +2995,15 @@ def contact_forces(
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
     servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
-    Forces are zero where nothing touches.
+    Forces are zero where nothing touches. After the points of `model.contact_points` come those of
+    `model.pair_points`, with the force on the first geometry of the pair.
 
     Args:
         model: the robot.
         q (..., nq): positions of the joints, rad or m.
         v (..., nv): velocities, rad/s or m/s.
         tau (..., nv): generalised forces, N m or N.
-        dt (...): length of the step, s; continuous time, where that is possible, if left out.
+        dt (...): length of the step, s.
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         kp (..., nv): position gains of the servos, N m/rad or N/m; zero if left out.
         kd (..., nv): velocity gains of the servos, N m s/rad or N s/m; zero if left out.

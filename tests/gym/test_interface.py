@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import sys
 
@@ -225,13 +226,22 @@ def test_a_robot_that_diverges_starts_again(mode):
     assert observation[1, ROBOT.nq : ROBOT.nq + ROBOT.nv].any()  # it falls
 
 
-@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-def test_a_first_observation_of_nan_ends_the_episode(mode):
-    @kt.function("q, chance -> seen(2)")
-    def roots(model, q, chance):
-        return np.array([ops.sqrt(chance), q[6]])
+@kt.function("q, chance -> seen(2)")
+def roots(model, q, chance):
+    return np.array([ops.sqrt(chance), q[6]])
 
-    env = environment(64, observation=roots, randomize={"chance": (-1.0, 3.0)}, autoreset_mode=mode)
+
+@kt.function("q, chance -> seen(2)")
+def doubtful(model, q, chance):
+    """It refuses a quaternion of length zero."""
+    turned = np.concatenate([ops.where(ops.less(chance, 0.0), 0.0, 1.0) * q[:4], q[4:]])
+    return kt.frame_placement(model, turned, "trunk")[2, 2:]
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("observation", [roots, doubtful])
+def test_a_first_observation_of_nan_ends_the_episode(mode, observation):
+    env = environment(64, observation=observation, randomize={"chance": (-1.0, 3.0)}, autoreset_mode=mode)
     observation, _ = env.reset(seed=0)
     bad = env.drawn["chance"] < 0
     assert 4 < bad.sum() < 32 and not observation[bad].any() and observation[~bad].all()
@@ -256,6 +266,11 @@ def taken(model, q, count, tau):
     return count + tau
 
 
+@kt.function("mass(3) -> reward")
+def heavy(model, mass):
+    return mass[0]
+
+
 @kt.function("action(5) -> reward")
 def wide(model, action):
     return action[0]
@@ -276,14 +291,21 @@ BAD = [
     ({"kp": [1.0, 2.0, 3.0]}, "kp must be a number or 2 numbers"),
     ({"action_scale": np.nan}, "action_scale must be finite"),
     ({"joints": ["trunk"]}, "joint 'trunk' cannot be driven"),
+    ({"joints": ["fore", "fore"]}, "joint 'fore' cannot be driven .* each once"),
+    ({"joints": "fore"}, "joints must be names of joints in a list, got 'fore'"),
+    ({"joints": 2}, "joints must be names of joints in a list, got 2"),
     ({"num_envs": 0}, "num_envs must be a whole number"),
     ({"steps": 1.5}, "steps must be a whole number"),
     ({"dt": -1.0}, "dt must be a positive number"),
     ({"time_limit": np.nan}, "time_limit must be a positive number"),
     ({"dtype": "float16"}, "choose from float32, float64"),
+    ({"dtype": None}, "dtype is 'None': choose from float32, float64"),
+    ({"dtype": 32}, "dtype is '32': choose from float32, float64"),
     ({"backend": "mxnet"}, "choose from numpy, torch, jax"),
     ({"autoreset_mode": "always"}, "choose from next_step"),
     ({"start": np.zeros(3)}, "start must be q of 9 finite numbers"),
+    ({"start": "low"}, "start must be q of 9 finite numbers, .* got 'low'"),
+    ({"start": [START, np.zeros(8)]}, r"start must be q of 9 finite numbers, or \(q, v\)"),
     ({"pose": [1]}, r"pose must be q of 9 finite numbers, got \[1\]"),
     ({"pose": "low"}, "pose must be q of 9 finite numbers, got 'low'"),
     ({"randomize": {"mass": (-1, -0.5)}}, r"\['mass'\] must give positive numbers; it is Uniform\(low=-1"),
@@ -291,6 +313,8 @@ BAD = [
     ({"randomize": {"mass": kt.scale.normal(1.0, 0.5)}}, "positive numbers"),
     ({"randomize": {"contact_stiffness": kt.scale.choice([1e3, 0.0])}}, "positive numbers"),
     ({"randomize": {"contact_friction": (-0.1, 1.0)}}, "numbers that are not negative"),
+    ({"control": "effort", "randomize": {"kp": (1, 2)}}, "an effort has no gains"),
+    ({"reward": heavy, "randomize": {"mass": (0.9, 1.1)}}, "takes 'mass': use model.parameters"),
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),
     ({"reward": taken, "randomize": {"count": (0, 1)}}, "the environment itself has a 'count'"),
     ({"reward": taken, "randomize": {"tau": (0, 1)}}, "the environment itself has a 'tau'"),
@@ -318,6 +342,15 @@ def test_what_does_not_fit_is_refused(options, message):
 def test_a_start_that_is_no_position_is_refused():
     with pytest.raises(StateError, match=r"VectorEnv: start: joint 'trunk' .* has length 0"):
         environment(2, start=np.zeros(ROBOT.nq))
+    env, none = environment(2), np.array([START, np.zeros(ROBOT.nq)])
+    env.reset(seed=0)
+    with pytest.raises(
+        StateError, match=r"VectorEnv: option 'q': joint 'trunk' .* has length 0, .* in state 1 "
+    ):
+        env.reset(options={"q": none})
+    env.reset(options={"q": none, "reset_mask": np.array([True, False])})
+    with pytest.raises(StateError, match="in state 1 "):
+        env.reset(options={"q": none, "reset_mask": np.array([False, True])})
 
 
 def test_what_is_positive_in_all_but_rare_draws_is_accepted():
@@ -336,6 +369,8 @@ def test_calls_that_do_not_fit_are_refused():
         (lambda: env.reset(options=3), "options must be a dictionary"),
         (lambda: env.reset(options={"q": np.full(9, np.nan)}), "holds NaN"),
         (lambda: env.reset(options={"v": np.zeros(5)}), r"\(8,\) or \(2, 8\)"),
+        (lambda: env.reset(options={"v": np.zeros((2, 1))}), r"\(8,\) or \(2, 8\)"),
+        (lambda: env.reset(options={"q": 0}), r"\(9,\) or \(2, 9\)"),
     ):
         with pytest.raises(ArgumentError, match=message):
             call()
@@ -344,7 +379,7 @@ def test_calls_that_do_not_fit_are_refused():
         (np.zeros((3, 2)), r"actions have shape \(3, 2\), but \(2, 2\)"),
         (np.array([[0.0, 0.0], [0.0, np.nan]]), "environment 1 holds NaN"),
         ("left", "must be numbers"),
-        (np.zeros((2, 2), complex), "must be numbers"),
+        (np.zeros((2, 2), complex), "must be numbers that NumPy knows, got a ndarray of complex128"),
         (None, "actions have shape"),
     ):
         with pytest.raises(ArgumentError, match=message):
@@ -403,10 +438,13 @@ def test_an_environment_is_copied_with_its_future(mode):
     moves = actions(3, 9)
     for action in moves[:4]:
         env.step(action)
+    env.action_space.seed(4)
     twin = pickle.loads(pickle.dumps(env))
     for action in moves[4:]:
         for ours, theirs in zip(env.step(action)[:4], twin.step(action)[:4]):
             np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(*(each.action_space.sample() for each in (env, copy.copy(twin))))
+    assert env.np_random.random() == twin.np_random.random()
     assert env.reset()[0].tolist() == twin.reset()[0].tolist()
     env.close()
     env.close()

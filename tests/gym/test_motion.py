@@ -148,6 +148,18 @@ def test_the_state_before_an_action_is_that_before_a_push():
         np.testing.assert_array_equal(env.step(action)[0], state)
 
 
+def test_functions_are_given_the_model_as_drawn():
+    @kt.function("q -> own(6)")
+    def own(model, q):
+        return np.concatenate([model.parameters[:, 0], model.gravity])
+
+    wild = {"mass": (0.5, 1.5), "gravity": kt.scale.normal((0.0, 0.0, -9.81), 0.3)}
+    env = environment(3, observation=own, randomize=wild, dtype="float64")
+    for observation in (env.reset(seed=0)[0], env.step(np.zeros((3, 2)))[0]):
+        wanted = np.concatenate([env.drawn["parameters"][..., 0], env.drawn["gravity"]], -1)
+        np.testing.assert_array_equal(observation, wanted)
+
+
 @pytest.mark.parametrize("control", ["position", "effort"])
 @pytest.mark.parametrize("ground", [True, False])
 def test_drives_give_no_more_than_their_limits(control, ground):

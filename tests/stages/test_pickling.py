@@ -33,6 +33,24 @@ def test_functions(name):
     assert np.array_equal(copy.deepcopy(function)(ROBOT, Q), function(ROBOT, Q))
 
 
+@kt.function("q -> height")
+def height(model, q):
+    return q[0]
+
+
+@pytest.mark.parametrize("name", ["height", "nowhere"])
+def test_no_other_function_of_the_same_name_comes_back(name):
+    def body(model, q):
+        return 2 * q[1]
+
+    body.__name__ = name
+    local = kt.function("q -> height")(body)
+    assert copy.deepcopy(local) is copy.copy(local) is local
+    with pytest.raises(pickle.PicklingError, match=f"{name} cannot be pickled: .*top level of a module"):
+        pickle.dumps(local)
+    assert pickle.loads(pickle.dumps(height)) is height
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_kernels(target):
     kernel = kt.compile(kt.jacobian, ROBOT, frame="lower", target=target)

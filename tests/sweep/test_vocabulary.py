@@ -43,7 +43,9 @@ def test_docstrings_say_it():
     def check(name):
         text = inspect.getdoc(FUNCTIONS[name])
         for argument in FUNCTIONS[name].own_inputs:
-            assert f"{argument.name} {argument.text}: {meaning(argument.name)}." in text
+            about = meaning(argument.name, not argument.optional)
+            assert f"{argument.name} {argument.text}: {about}." in text
+            assert argument.optional or "left out" not in about
 
     each(FUNCTIONS, check)
 

@@ -170,13 +170,14 @@ def position(model: Model, given: Any) -> Array:
 def _state(model: Model, start: Any) -> tuple[Array, Array]:
     """(q, v), or q alone at rest; None means the neutral position."""
     pair = start if isinstance(start, tuple) and len(start) == 2 else (start, None)
-    q = model.neutral() if pair[0] is None else np.array(pair[0], float)
-    v = np.zeros(model.nv) if pair[1] is None else np.array(pair[1], float)
+    said = f"VectorEnv: start must be q of {model.nq} finite numbers, or (q, v) with {model.nv} for v; got"
+    try:
+        q = model.neutral() if pair[0] is None else np.array(pair[0], float)
+        v = np.zeros(model.nv) if pair[1] is None else np.array(pair[1], float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{said} {shown(start)}") from None
     finite = np.isfinite(q).all() and np.isfinite(v).all()
     if q.shape != (model.nq,) or v.shape != (model.nv,) or not finite:
-        raise ArgumentError(
-            f"VectorEnv: start must be q of {model.nq} finite numbers, or (q, v) with {model.nv} for v; got "
-            f"shapes {q.shape} and {v.shape}"
-        )
+        raise ArgumentError(f"{said} shapes {q.shape} and {v.shape}")
     require_sound(model, "VectorEnv: start", q)
     return q, v

@@ -86,7 +86,8 @@ def _places(model: Model, joints: Sequence[str] | None) -> tuple[tuple[int, int]
             found.append((place, where.start))
         elif joints is not None:
             raise ArgumentError(
-                f"VectorEnv: joint {name!r} cannot be driven by a number: only joints with one coordinate can"
+                f"VectorEnv: joint {name!r} cannot be driven by a number: only joints with one coordinate of "
+                "their own can, each once"
             )
     if not found:
         raise ArgumentError(f"VectorEnv: model {model.name!r} has no joint that an action could drive")

@@ -78,9 +78,10 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     and the numbers drawn for the episode.
 
     If the motion of a robot diverges, its episode ends: infos["failed"] marks it, its reward is 0, and its
-    last observation is the one before the action. NaN in the observation or the reward has the same effect;
-    if the first observation holds NaN, it becomes zeros, and the first action ends the episode. So has an
-    action with NaN on a GPU, where actions are not checked; on the CPU it is an error.
+    last observation is the one before the action. An observation or a reward that is NaN or fails, as with a
+    singular matrix, has the same effect; if it is the first observation, it becomes zeros, and the first
+    action ends the episode. So has an action with NaN on a GPU, where actions are not checked; on the CPU it
+    is an error.
     """
 
     def __init__(
@@ -110,6 +111,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         backend: Literal["numpy", "torch", "jax"] = "numpy",
         target: Literal["cpu", "cuda"] = "cpu",
     ):
+        if isinstance(joints, str) or not (joints is None or np.iterable(joints)):
+            raise ArgumentError(f"VectorEnv: joints must be names of joints in a list, got {joints!r}")
         joints = None if joints is None else tuple(joints)  # copies: a caller may change the originals later
         action_scale, kp, kd = copy.deepcopy((action_scale, kp, kd))
         pose, start, randomize = copy.deepcopy((pose, start, randomize))
@@ -119,8 +122,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
             raise ArgumentError(f"VectorEnv: model must be a kinetree Model, got a {type(model).__name__}")
         functions = _functions({"observation": observation, "reward": reward, "terminated": terminated})
         self.model, self.num_envs = model, _whole("num_envs", num_envs)
-        named = dtype if isinstance(dtype, str) else str(np.dtype(dtype))
-        self.dtype = np.dtype(_chosen("dtype", named, ("float32", "float64")))
+        self.dtype = np.dtype(_chosen("dtype", _kind(dtype), ("float32", "float64")))
         self.target = _chosen("target", target, ("cpu", "cuda"))
         self.backend = tensors.checked(backend, self.dtype)
         named = getattr(autoreset_mode, "name", autoreset_mode)
@@ -229,7 +231,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     def __reduce__(self) -> tuple:
         """Copies and pickles continue from the present states, with the same random numbers."""
         kept = None if self._robots is None else self._robots.snapshot()
-        return _again, (self._given, kept, self._seed, self._ready)
+        ends = "_space", "_random", "_random_seed"  # Gymnasium's own generators
+        random = {name: x for name, x in vars(self).items() if name.endswith(ends)}
+        return _again, (self._given, kept, self._seed, self._ready), copy.deepcopy(random)
 
     def _open(self) -> Any:
         if self._robots is None:
@@ -265,6 +269,14 @@ def _chosen(name: str, value: Any, known: Sequence[str]) -> str:
     if value not in known:
         raise ArgumentError(f"VectorEnv: {name} is {value!r}: choose from {', '.join(known)}")
     return value
+
+
+def _kind(dtype: Any) -> str:
+    """The name of a dtype, or the text of what is none."""
+    try:
+        return str(dtype if isinstance(dtype, str) or dtype is None else np.dtype(dtype))
+    except (TypeError, ValueError):
+        return str(dtype)
 
 
 def _positive(name: str, value: Any) -> float:

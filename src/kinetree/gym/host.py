@@ -11,6 +11,7 @@ from kinetree.gym import tensors
 from kinetree.gym.draws import runs_of
 from kinetree.gym.pushes import NAME, NEEDED
 from kinetree.gym.task import Task
+from kinetree.model.configuration import require_sound
 from kinetree.scale import philox
 from kinetree.stages.job import Job
 from kinetree.stages.target import TARGETS
@@ -93,7 +94,11 @@ class HostRobots:
         parts["u"] = self._drawn("u", index, self.episode[index])
         for name, value in (given or {}).items():
             width = self.arrays[name].shape[1]
-            parts[f"given_{name}"] = rows(name, value, self.count, width, self.dtype)[index]
+            whole = rows(name, value, self.count, width, self.dtype)
+            if name == "q":
+                taken = np.where((again > 0.5)[:, None], whole, self.task.model.neutral())
+                require_sound(self.task.model, "VectorEnv: option 'q'", taken)
+            parts[f"given_{name}"] = whole[index]
         kernel, present = self._kernel(self._begin, tuple(parts))
         found = kernel(*(np.ascontiguousarray(parts[name]) for name in present))
         for a, x in zip(self._begin.outputs, found, strict=True):
@@ -129,9 +134,12 @@ class HostRobots:
 def rows(name: str, value: Any, count: int, width: int, dtype: Any) -> Array:
     """States given by a caller: one, or a row for each robot."""
     try:
-        array = np.broadcast_to(np.asarray(value, dtype), (count, width))
+        array = np.asarray(value, dtype)
     except (TypeError, ValueError):
-        raise ArgumentError(f"VectorEnv: option {name!r} must be ({width},) or ({count}, {width})") from None
+        array = np.empty(0, dtype)
+    if array.shape not in ((width,), (1, width), (count, width)):
+        raise ArgumentError(f"VectorEnv: option {name!r} must be ({width},) or ({count}, {width})")
+    array = np.broadcast_to(array, (count, width))
     if not np.isfinite(array).all():
         raise ArgumentError(f"VectorEnv: option {name!r} holds NaN or infinity")
     return array

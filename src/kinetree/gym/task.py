@@ -69,6 +69,8 @@ class Task:
         own = {a.name: a for a in (*contact_step.inputs, *MODEL_INPUTS)}
         own |= {name: Argument(name, (n,)) for name in GAINS}
         self.drawn = {name: own[name] for name in drawn if name in (*PHYSICAL, *GAINS)}
+        if drive.kp is None and set(GAINS) & set(drawn):
+            raise ArgumentError("VectorEnv: randomize has kp or kd, but an effort has no gains")
         felt = [name for name in self.drawn if name in CONTACT]
         if self.ground is None and felt:
             raise ArgumentError(f"VectorEnv: {felt[0]} is drawn at random, but nothing touches: no ground")
@@ -97,6 +99,8 @@ class Task:
         for role, function in self.functions.items():
             said = f"VectorEnv: {role} is the function {function.name}"
             for a in function.own_inputs:
+                if a.name == "mass" and "parameters" in self.drawn:
+                    raise ArgumentError(f"{said}, which takes 'mass': use model.parameters, as drawn")
                 if a.name not in known and not a.optional:
                     raise ArgumentError(
                         f"{said}, which takes {a.name!r}: known are {', '.join(self.offered)} and what is in "
@@ -196,7 +200,7 @@ class Task:
                 found[name] = found[name] if given[f"given_{name}"] is None else given[f"given_{name}"]
             changed = with_numbers(model, found.get("parameters"), found.get("gravity"))
             seen = self._first(changed, found)
-            fine = _finite(seen)
+            fine = _both(_finite(seen), ops.less_equal(1.0, trust(given["again"])))
             found["seen"] = _chosen(fine, seen, np.zeros(np.shape(seen)))
             found |= {"count": 0.0, "over": ops.where(fine, 0.0, UNSEEN)}
             found["last_action"] = np.zeros(self.drive.size)

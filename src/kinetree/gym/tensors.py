@@ -58,7 +58,9 @@ def taken(actions: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         array = np.asarray(actions)
         array = array.astype(dtype, casting="same_kind" if array.dtype.kind in "cf" else "unsafe", copy=False)
     except (TypeError, ValueError):
-        raise ArgumentError(f"VectorEnv: actions must be numbers, got a {type(actions).__name__}") from None
+        kind = f" of {actions.dtype}" if hasattr(actions, "dtype") else ""
+        given = f"a {type(actions).__name__}{kind}"
+        raise ArgumentError(f"VectorEnv: actions must be numbers that NumPy knows, got {given}") from None
     if array.shape != shape:
         raise ArgumentError(
             f"VectorEnv: actions have shape {array.shape}, but {shape} is needed: a row for each environment"

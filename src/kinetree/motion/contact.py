@@ -291,7 +291,8 @@ def contact_forces(
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
     servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
-    Forces are zero where nothing touches.
+    Forces are zero where nothing touches. After the points of `model.contact_points` come those of
+    `model.pair_points`, with the force on the first geometry of the pair.
 
     Reference: Castro and others (2023).
     """

@@ -166,7 +166,8 @@ def taken(function: Function) -> list[tuple[str, Any, str, str]]:
     for name in [*function.order, *(a.name for a in MODEL_INPUTS)]:
         argument = inputs.get(name)
         default = function.options[name] if argument is None else None if argument.optional else REQUIRED
-        found.append((name, default, "" if argument is None else argument.text, meaning(name)))
+        about = meaning(name, default is REQUIRED)
+        found.append((name, default, "" if argument is None else argument.text, about))
     return found
 
 

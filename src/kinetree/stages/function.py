@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -243,7 +244,18 @@ class Function(ABC):
     def __reduce__(self) -> Any:
         if self.changed is not None:
             return _changed, self.changed, {"sees_numbers": self.sees_numbers}
+        if _found(self.__module__, self.name) is not self:  # another function, or none, would come back
+            raise pickle.PicklingError(
+                f"{self.name} cannot be pickled: {self.__module__}.{self.name} is not this function. Define "
+                "it at the top level of a module, under its own name"
+            )
         return _named, (self.__module__, self.name)
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Function:
+        return self
 
     def __repr__(self) -> str:
         return f"<function {self.name} of a model>"
@@ -307,6 +319,14 @@ def _named(module: str, name: str) -> Any:
     """The function of this name, for unpickling."""
     home = "kinetree" if module.partition(".")[0] == "kinetree" and name in MODULE_OF else module
     return getattr(importlib.import_module(home), name)
+
+
+def _found(module: str, name: str) -> Any:
+    """The same, or None if there is no such function."""
+    try:
+        return _named(module, name)
+    except (ImportError, AttributeError, ValueError):
+        return None
 
 
 def _precision(array: Any) -> Any:

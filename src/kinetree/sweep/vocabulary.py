@@ -107,6 +107,7 @@ def implied(name: str) -> tuple[Dimension, ...]:
     return (WORDS[name].shape or ()) if name in WORDS else ()
 
 
-def meaning(name: str) -> str:
+def meaning(name: str, required: bool = False) -> str:
     """What an argument is, on one line; nothing for a name that the vocabulary lacks."""
-    return WORDS[name].text if name in WORDS else ""
+    word = WORDS.get(name, Word(""))
+    return (word._replace(absent="") if required else word).text

@@ -46,6 +46,9 @@ kt.operational_space_inertia(robot, q, frames=1)  # type: ignore
 kt.external_wrenches(robot, q, "tool")  # type: ignore
 mass, com = kt.composite_moments(robot, q)  # type: ignore
 text: str = kt.mass_matrix(robot, q)  # type: ignore
+kt.step(robot, q, v, tau)  # type: ignore
+kt.step(robot, q, v, tau, dt="1 ms")  # type: ignore
+kt.contact_forces(robot, q, v, tau, dt=1e-3, ground="grass")  # type: ignore
 kt.load("robot.urdf", repiar=True)  # type: ignore
 kt.load(3)  # type: ignore
 kt.save("robot.urdf", robot)  # type: ignore
