@@ -336,3 +336,14 @@ def test_parameters_without_a_meaning_are_refused(name, value):
     nothing = np.zeros(given[0].shape)  # of friction, stiffness, ... is fine
     if name != "creep":
         assert all(np.isfinite(x).all() for x in kt.step(model, q, rest, rest, dt=1e-3, **{name: nothing}))
+
+
+@pytest.mark.parametrize("name", ["contact_stiffness", "contact_dissipation", "contact_friction", "creep"])
+def test_parameters_without_an_effect_are_refused(name):
+    model = box()
+    q, rest = model.neutral(), np.zeros(6)
+    given = {name: 1e-3 if name == "creep" else np.ones(8), "dt": 1e-3}
+    for options in ({"ground": False}, {"integrator": "rk4"}):
+        with pytest.raises(ArgumentError, match=f"step: {name} is given, but nothing touches"):
+            kt.step(model, q, rest, rest, **given, **options)
+    assert kt.step(model, q, rest, rest, **given)[0].shape == (7,)

@@ -313,6 +313,7 @@ BAD = [
     ({"randomize": {"mass": kt.scale.normal(1.0, 0.5)}}, "positive numbers"),
     ({"randomize": {"contact_stiffness": kt.scale.choice([1e3, 0.0])}}, "positive numbers"),
     ({"randomize": {"contact_friction": (-0.1, 1.0)}}, "numbers that are not negative"),
+    ({"randomize": {"contact_accuracy": (1e-4, 2.0)}}, "numbers up to 1"),
     ({"control": "effort", "randomize": {"kp": (1, 2)}}, "an effort has no gains"),
     ({"reward": heavy, "randomize": {"mass": (0.9, 1.1)}}, "takes 'mass': use model.parameters"),
     ({"randomize": {"colour": (0, 1)}}, "'colour' is drawn at random, but no function takes it"),

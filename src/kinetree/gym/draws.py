@@ -78,6 +78,8 @@ class Draws:
                 raise ArgumentError(f"{said} positive numbers; it is {source}")
             if part.name in NOT_NEGATIVE and (values < 0).any():
                 raise ArgumentError(f"{said} numbers that are not negative; it is {source}")
+            if part.name == "contact_accuracy" and (values > 1).any():
+                raise ArgumentError(f"{said} numbers up to 1; it is {source}")
 
     # -- uniform numbers
 

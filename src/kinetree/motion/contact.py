@@ -130,13 +130,20 @@ def _points(model: Model) -> int:
     return SIZES["points"](model)
 
 
+def refuse_unfelt(who: str, *felt: Any) -> None:
+    """ArgumentError if the caller gave contact parameters although nothing can touch."""
+    for name, value in zip(INPUTS, felt):
+        if value is not None:
+            raise ArgumentError(f"{who}: {name} is given, but nothing touches: there is no ground")
+
+
 def given(model: Model, ground: Any, *felt: Any) -> dict[str, Any]:
     """Contact parameters given by the caller, by name: one number for all points, or one for each."""
     found = {}
+    if ground is None:
+        refuse_unfelt("simulate", *felt)
     for name, value in zip(INPUTS, felt):
         if value is not None:
-            if ground is None:
-                raise ArgumentError(f"simulate: {name} is given, but nothing touches: there is no ground")
             is_one = isinstance(value, (int, float, np.number, np.ndarray)) and not np.ndim(value)
             found[name] = np.full(_points(model), value) if is_one else value
     return found

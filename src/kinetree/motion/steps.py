@@ -83,12 +83,12 @@ def step(
     below = contact.resolved(model, ground, integrator, "step", constraints)
     servo = Servo(kp, kd, setpoint)
     has_bounds = limits and servo.is_there and integrator == "discrete" and bool(effort_limits(model))
+    felt = contact_stiffness, contact_dissipation, contact_friction, creep
+    if below is None and model.contact_points:
+        contact.refuse_unfelt("step", *felt)
     if below is not None or (has_bounds and not constraints):
-        felt = Contact(
-            below, contact_stiffness, contact_dissipation, contact_friction, creep, contact_accuracy,
-            newton_limit,
-        )  # fmt: skip
-        after = contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, felt)
+        touch = Contact(below, *felt, contact_accuracy, newton_limit)
+        after = contact.touching_step(model, q, v, tau, f_ext, dt, servo, passive, limits, touch)
         return after[0], after[1]
     acting = Forces(tau, f_ext, servo, passive, limits, constraints)
     if not constraints:
