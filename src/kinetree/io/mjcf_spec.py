@@ -16,6 +16,7 @@ from kinetree.io.placement import HERE, ORIGIN, from_euler
 from kinetree.io.report import Log, refuse
 from kinetree.io.xml import LIMITS, Element, read_xml
 from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import add, mat_vec
 
 MAIN = "main"  # the unnamed class of defaults
 _ORIENTATIONS = frozenset(("quat", "axisangle", "xyaxes", "zaxis", "euler"))
@@ -187,8 +188,10 @@ def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[P
         return
     offset = vector(element, "offset", 3, ORIGIN, log)
     a, b, c = (compiler.angle(v) for v in vector(element, "euler", 3, ORIGIN, log))
-    step = Pose(from_euler((a, b, c), compiler.eulerseq), offset)  # type: ignore[arg-type]
-    digits, separator, pose = len(str(int(count) - 1)), element.get("sep") or "", HERE
+    digits, separator, place = len(str(int(count) - 1)), element.get("sep") or "", ORIGIN
+    turn, turns = HERE.rotation, any((a, b, c))
     for k in range(int(count)):
-        yield pose, f"{separator}{k:0{digits}d}"
-        pose = step @ pose
+        if turns:  # MuJoCo multiplies the angles, not the rotations
+            turn = from_euler((k * a, k * b, k * c), compiler.eulerseq)
+        yield Pose(turn, place), f"{separator}{k:0{digits}d}"
+        place = add(place, mat_vec(turn.rows, offset))  # type: ignore[arg-type]

@@ -82,7 +82,7 @@ MJCF = {
     "worldbody": Words(idle=f"name {_POSE} childclass", children=_BODY),
     "body": Words(f"name childclass gravcomp mocap {_POSE}", idle="fuse simple sleep user", children=_BODY),
     "frame": Words(f"name childclass {_POSE}", children=_BODY),
-    "replicate": Words("count offset euler sep", children=_BODY),
+    "replicate": Words("count offset euler sep childclass", children=_BODY),
     "attach": Words("model body prefix", "frame"),
     "inertial": Words(f"mass diaginertia fullinertia {_POSE}"),
     "joint": Words(
