@@ -228,3 +228,24 @@ def test_saved_models_that_touch_each_other_keep_their_own_stiffness(tmp_path):
     again = kt.load("\n".join(line for line in lines if not line.strip().startswith("<text")))
     assert [part.stiffness for part in again.geometries] == pytest.approx([1e4, 1e4])
     assert len(again.pairs) == 1
+
+
+def test_lists_that_are_cut_short_go_on_with_inherited_numbers():
+    mujoco = pytest.importorskip("mujoco")
+    default = (
+        '<default><geom size=".1 .2 .3" solref=".03 .5" solimp=".8 .9 .004 .4 3"/><default class="thin">'
+        '<geom size=".02"/></default></default>'
+    )
+    geoms = '<geom class="thin" type="box" solref=".01" solimp=".7"/><geom type="cylinder" size=".05"/>'
+    text = world(FLOOR + f'<body pos="0 0 1"><freejoint/>{geoms}</body>', default)
+    flat = '<geom type="box" size=".02 .2 .3" solref=".01 .5" solimp=".7 .9 .004 .4 3"/>'
+    flat += '<geom type="cylinder" size=".05 .2" solref=".03 .5" solimp=".8 .9 .004 .4 3"/>'
+    floor = FLOOR.replace("/>", ' solref=".03 .5" solimp=".8 .9 .004 .4 3"/>')
+    plain = world(floor + f'<body pos="0 0 1"><freejoint/>{flat}</body>')
+    model, same = kt.load(text), kt.load(plain)
+    assert [part.shape.size for part in model.geometries] == [(0.02, 0.2, 0.3), (0.05, 0.2)]
+    assert model.geometries == same.geometries and model.bodies[0].inertia == same.bodies[0].inertia
+    ours, peer = (mujoco.MjModel.from_xml_string(x) for x in (text, plain))
+    assert np.array_equal(ours.geom_size[1:, :2], peer.geom_size[1:, :2])  # they mean the same there, too
+    assert np.array_equal(ours.geom_solref, peer.geom_solref)
+    assert np.array_equal(ours.geom_solimp, peer.geom_solimp)

@@ -20,6 +20,7 @@ from kinetree.spatial.vector import add, mat_vec
 
 MAIN = "main"  # the unnamed class of defaults
 _ORIENTATIONS = frozenset(("quat", "axisangle", "xyaxes", "zaxis", "euler"))
+_LISTS = frozenset(("size", "friction", "solref", "solimp"))  # may have fewer numbers than they take
 _ENDS = ("geom1", "geom2", "body1", "body2")  # of contacts
 _FILES = 200  # most included files of one model
 _COPIES = 10_000
@@ -121,7 +122,7 @@ class Defaults:
             )
             for child in element.children:
                 if child.tag != "default":
-                    table.setdefault(child.tag, {}).update(child.attributes)
+                    table[child.tag] = _completed(child.attributes, table.get(child.tag, {}))
             pending.extend((child, name) for child in reversed(list(element.all("default"))))
 
     def resolve(self, element: Element, childclass: str) -> Element:
@@ -137,7 +138,16 @@ class Defaults:
             return element
         if _ORIENTATIONS & element.attributes.keys():  # its own orientation replaces the inherited one
             inherited = {key: value for key, value in inherited.items() if key not in _ORIENTATIONS}
-        return element.with_attributes({**inherited, **element.attributes})
+        return element.with_attributes(_completed(element.attributes, inherited))
+
+
+def _completed(own: dict[str, str], inherited: dict[str, str]) -> dict[str, str]:
+    """Attributes with inherited ones filled in; lists of numbers that are cut short go on with those."""
+    found = {**inherited, **own}
+    for name in _LISTS & own.keys() & inherited.keys():
+        words = own[name].split()
+        found[name] = " ".join([*words, *inherited[name].split()[len(words) :]])
+    return found
 
 
 def contacts_of(spec: Spec) -> Iterator[Element]:
