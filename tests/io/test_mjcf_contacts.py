@@ -249,3 +249,21 @@ def test_lists_that_are_cut_short_go_on_with_inherited_numbers():
     assert np.array_equal(ours.geom_size[1:, :2], peer.geom_size[1:, :2])  # they mean the same there, too
     assert np.array_equal(ours.geom_solref, peer.geom_solref)
     assert np.array_equal(ours.geom_solimp, peer.geom_solimp)
+
+
+@pytest.mark.parametrize(
+    ("geom", "contact", "more", "said"),
+    [
+        ('surfacevel="1 0 0"', "", "", "surfacevel"),
+        ('adhesion="3"', "", "", "adhesion"),
+        ("", '<pair geom1="g" geom2="floor" solreffriction=".1 1"/>', "", "solreffriction"),
+        ("", '<pair geom1="g" geom2="floor" fricton=".1"/>', "", "fricton"),
+        ("", '<pair geom1="g" geom2="floor"/><pair geom1="floor" geom2="g"/>', "", "same geoms"),
+        ("", "", '<option><flag filterparent="disable"/></option>', "filterparent"),
+        ("", "", '<option collision="predefined"/>', "collision"),
+    ],
+)
+def test_what_acts_on_contacts_but_is_not_read_is_reported(geom, contact, more, said):
+    assert not list(kt.load(scene("", "", '<exclude body1="b" body2="b"/>')).report)
+    found = kt.load(scene(geom, "", contact, more)).report
+    assert [finding for finding in found if said in finding.problem]

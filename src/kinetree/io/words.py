@@ -95,10 +95,13 @@ MJCF = {
     "geom": Words(
         f"name class type size fromto mass density mesh fitscale shellinertia group {_POSE} "
         "conaffinity condim contype friction gap hfield margin priority solimp solmix solref",
-        "fluidshape",
-        "adhesion castshadow fluidcoef material rgba solimpfriction solimplimit solreffriction "
-        "solreflimit surfacevel user",
+        "adhesion fluidshape surfacevel",
+        "castshadow fluidcoef material rgba solimpfriction solimplimit solreffriction solreflimit user",
     ),
+    "pair": Words(
+        "name class geom1 geom2 condim friction gap margin solimp solref", "adhesion solreffriction"
+    ),
+    "exclude": Words("name body1 body2"),
     "mesh": Words(
         "name class file content_type vertex face builtin params scale refpos refquat inertia maxhullvert",
         idle="material normal smoothnormal texcoord",
