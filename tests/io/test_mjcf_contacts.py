@@ -267,3 +267,8 @@ def test_what_acts_on_contacts_but_is_not_read_is_reported(geom, contact, more, 
     assert not list(kt.load(scene("", "", '<exclude body1="b" body2="b"/>')).report)
     found = kt.load(scene(geom, "", contact, more)).report
     assert [finding for finding in found if said in finding.problem]
+
+
+def test_the_printed_report_names_shapes_that_are_left_out():
+    apart = kt.load(scene('contype="2" conaffinity="2"')).report
+    assert "not with the ground is left out" in str(apart)
