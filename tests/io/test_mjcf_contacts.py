@@ -164,6 +164,21 @@ def test_attached_models_bring_their_contacts_and_fields(tmp_path):
     assert {pair[:3] for pair in model.pairs} == {("my_a", "my_d", 0.2), ("my_c", "my_d", 1.0)}
 
 
+@pytest.mark.parametrize("inner", ["true", "false"])
+@pytest.mark.parametrize("outer", ["true", "false"])
+def test_attached_models_fit_primitives_as_the_outermost_file_says(inner, outer, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    mesh = '<asset><mesh name="m" vertex="0 0 0 .3 0 0 0 .2 0 0 0 .1 .1 .1 .1"/></asset>'
+    body = '<body name="b"><freejoint/><geom type="box" mesh="m"/></body>'
+    attach = '<asset><model name="child" file="{}"/></asset>', '<attach model="child" prefix="p_"/>'
+    parts = (inner, mesh, body), (inner, attach[0].format("0.xml"), attach[1])
+    for k, (fit, asset, inside) in enumerate((*parts, (outer, attach[0].format("1.xml"), attach[1]))):
+        (tmp_path / f"{k}.xml").write_text(world(inside, f'<compiler fitaabb="{fit}"/>{asset}'))
+    model, peer = kt.load(tmp_path / "2.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "2.xml"))
+    assert model.geometries[0].shape.size == pytest.approx(peer.geom_size[0], rel=1e-6)
+    assert model.total_mass == pytest.approx(peer.body_mass[1], rel=1e-6)
+
+
 @pytest.mark.parametrize("folder", ["meshdir", "assetdir"])
 def test_height_files_lie_in_the_folder_of_meshes(folder, tmp_path):
     (tmp_path / "terrain").mkdir()

@@ -178,6 +178,7 @@ def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element]
     root = read_xml(read_bytes(path), str(path))
     inner = spec.reach.seen_from(path.parent)
     attached = read_spec(root, inner, spec.prefix + prefix, log, spec.depth + 1)
+    attached.compiler.fitaabb = spec.compiler.fitaabb  # the one setting of the outermost file, in MuJoCo
     worlds = list(root.all("worldbody"))
     if wanted is None:
         return [child for world in worlds for child in world.children], attached
