@@ -316,8 +316,9 @@ def of_sdf(name: str, surface: str = "", geometry: str = BALL, more: str = "") -
     return f'<model name="{name}">{more}<link name="l">{collision}</link></model>'
 
 
-def mask(bits: str) -> str:
-    return f"<contact><collide_bitmask>{bits}</collide_bitmask></contact>"
+def mask(bits: str, category: str = "") -> str:
+    own = f"<category_bitmask>{category}</category_bitmask>" if category else ""
+    return f"<contact><collide_bitmask>{bits}</collide_bitmask>{own}</contact>"
 
 
 @pytest.mark.parametrize(
@@ -328,6 +329,9 @@ def mask(bits: str) -> str:
         (mask("0x02"), mask("4"), "", "ab", 0),
         (mask("0"), "", "", "b", 0),
         (mask("2"), mask("6"), mask("4"), "b", 0),
+        (mask("4", "2"), mask("4", "2"), "", "ab", 0),  # they collide with others than their own category
+        (mask("4", "2"), mask("8", "4"), "", "ab", 1),
+        (mask("4", "2"), mask("8"), mask("2", "1"), "a", 0),
         ("<contact><collide_without_contact>true</collide_without_contact></contact>", "", "", "b", 0),
     ],
 )
@@ -352,6 +356,9 @@ def test_static_shapes_that_miss_the_ground_of_sdf_are_kept():
         "<friction><ode><mu>1</mu><mu2>0.1</mu2></ode></friction>",
         "<friction><ode><mu>rough</mu></ode></friction>",
         "<contact><ode><kp>-1</kp></ode></contact>",
+        "<friction><ode><slip1>0.1</slip1><fdir1>0 0 0</fdir1></ode></friction>",
+        "<friction><bullet><friction>0.1</friction></bullet></friction>",
+        "<soft_contact/>",
         mask("all"),
     ],
 )

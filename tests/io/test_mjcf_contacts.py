@@ -164,6 +164,21 @@ def test_attached_models_bring_their_contacts_and_fields(tmp_path):
     assert {pair[:3] for pair in model.pairs} == {("my_a", "my_d", 0.2), ("my_c", "my_d", 1.0)}
 
 
+@pytest.mark.parametrize("inner", ["true", "false"])
+@pytest.mark.parametrize("outer", ["true", "false"])
+def test_attached_models_fit_primitives_as_the_outermost_file_says(inner, outer, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    mesh = '<asset><mesh name="m" vertex="0 0 0 .3 0 0 0 .2 0 0 0 .1 .1 .1 .1"/></asset>'
+    body = '<body name="b"><freejoint/><geom type="box" mesh="m"/></body>'
+    attach = '<asset><model name="child" file="{}"/></asset>', '<attach model="child" prefix="p_"/>'
+    parts = (inner, mesh, body), (inner, attach[0].format("0.xml"), attach[1])
+    for k, (fit, asset, inside) in enumerate((*parts, (outer, attach[0].format("1.xml"), attach[1]))):
+        (tmp_path / f"{k}.xml").write_text(world(inside, f'<compiler fitaabb="{fit}"/>{asset}'))
+    model, peer = kt.load(tmp_path / "2.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "2.xml"))
+    assert model.geometries[0].shape.size == pytest.approx(peer.geom_size[0], rel=1e-6)
+    assert model.total_mass == pytest.approx(peer.body_mass[1], rel=1e-6)
+
+
 @pytest.mark.parametrize("folder", ["meshdir", "assetdir"])
 def test_height_files_lie_in_the_folder_of_meshes(folder, tmp_path):
     (tmp_path / "terrain").mkdir()
@@ -228,3 +243,47 @@ def test_saved_models_that_touch_each_other_keep_their_own_stiffness(tmp_path):
     again = kt.load("\n".join(line for line in lines if not line.strip().startswith("<text")))
     assert [part.stiffness for part in again.geometries] == pytest.approx([1e4, 1e4])
     assert len(again.pairs) == 1
+
+
+def test_lists_that_are_cut_short_go_on_with_inherited_numbers():
+    mujoco = pytest.importorskip("mujoco")
+    default = (
+        '<default><geom size=".1 .2 .3" solref=".03 .5" solimp=".8 .9 .004 .4 3"/><default class="thin">'
+        '<geom size=".02"/></default></default>'
+    )
+    geoms = '<geom class="thin" type="box" solref=".01" solimp=".7"/><geom type="cylinder" size=".05"/>'
+    text = world(FLOOR + f'<body pos="0 0 1"><freejoint/>{geoms}</body>', default)
+    flat = '<geom type="box" size=".02 .2 .3" solref=".01 .5" solimp=".7 .9 .004 .4 3"/>'
+    flat += '<geom type="cylinder" size=".05 .2" solref=".03 .5" solimp=".8 .9 .004 .4 3"/>'
+    floor = FLOOR.replace("/>", ' solref=".03 .5" solimp=".8 .9 .004 .4 3"/>')
+    plain = world(floor + f'<body pos="0 0 1"><freejoint/>{flat}</body>')
+    model, same = kt.load(text), kt.load(plain)
+    assert [part.shape.size for part in model.geometries] == [(0.02, 0.2, 0.3), (0.05, 0.2)]
+    assert model.geometries == same.geometries and model.bodies[0].inertia == same.bodies[0].inertia
+    ours, peer = (mujoco.MjModel.from_xml_string(x) for x in (text, plain))
+    assert np.array_equal(ours.geom_size[1:, :2], peer.geom_size[1:, :2])  # they mean the same there, too
+    assert np.array_equal(ours.geom_solref, peer.geom_solref)
+    assert np.array_equal(ours.geom_solimp, peer.geom_solimp)
+
+
+@pytest.mark.parametrize(
+    ("geom", "contact", "more", "said"),
+    [
+        ('surfacevel="1 0 0"', "", "", "surfacevel"),
+        ('adhesion="3"', "", "", "adhesion"),
+        ("", '<pair geom1="g" geom2="floor" solreffriction=".1 1"/>', "", "solreffriction"),
+        ("", '<pair geom1="g" geom2="floor" fricton=".1"/>', "", "fricton"),
+        ("", '<pair geom1="g" geom2="floor"/><pair geom1="floor" geom2="g"/>', "", "same geoms"),
+        ("", "", '<option><flag filterparent="disable"/></option>', "filterparent"),
+        ("", "", '<option collision="predefined"/>', "collision"),
+    ],
+)
+def test_what_acts_on_contacts_but_is_not_read_is_reported(geom, contact, more, said):
+    assert not list(kt.load(scene("", "", '<exclude body1="b" body2="b"/>')).report)
+    found = kt.load(scene(geom, "", contact, more)).report
+    assert [finding for finding in found if said in finding.problem]
+
+
+def test_the_printed_report_names_shapes_that_are_left_out():
+    apart = kt.load(scene('contype="2" conaffinity="2"')).report
+    assert "not with the ground is left out" in str(apart)

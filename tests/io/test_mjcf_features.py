@@ -148,6 +148,11 @@ FEATURES = {
         '<joint axis="1 0 0"/>'
         '<site name="s" pos="0 0 1"/>' + INERTIAL + "</body></replicate>"
     ),
+    "replicas about several axes": world(
+        '<replicate count="4" offset="0.5 0.2 0.1" euler="10 20 30" childclass="c"><body name="a">'
+        '<joint axis="1 0 0"/><geom size="0.2" pos="0.1 0.2 0.3"/></body></replicate>',
+        "<default><default class='c'><geom density='300'/></default></default>",
+    ),
     "fixed bodies": world(
         '<body name="stand" pos="1 0 0"><geom size="1"/><body name="a" pos="0 0 1"><joint axis="1 0 0"/>'
         + INERTIAL

@@ -103,7 +103,7 @@ def test_every_attribute_of_mujoco_is_accounted_for():
             section = tag if depth == 1 else section
             tag = "body" if tag == "(world)body" else tag
             line = head[3]
-        known = ("", "compiler", "option", "(world)body")
+        known = ("", "compiler", "option", "(world)body", "contact")
         if section in known or tag == "mujoco" or (section, tag) == ("asset", "mesh"):
             schema.setdefault(tag, set()).update(line.split())
     assert len(schema["geom"]) > 30 and len(schema["joint"]) > 20 and len(schema["mesh"]) > 10

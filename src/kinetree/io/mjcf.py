@@ -94,10 +94,10 @@ def _set_total_mass(robot: Description, wanted: float) -> None:
 def _dynamic(root: Element) -> Iterator[Element]:
     """The elements that concern the dynamics."""
     yield root
-    for section in root.all("compiler", "option", "worldbody"):
+    for section in root.all("compiler", "option", "worldbody", "contact"):
         yield from section.walk()
     for section in root.all("default"):
-        yield from (e for e in section.walk() if e.tag in ("joint", "geom", "site", "mesh"))
+        yield from (e for e in section.walk() if e.tag in ("joint", "geom", "site", "mesh", "pair"))
     for section in root.all("asset"):
         yield from section.all("mesh")
 

@@ -97,6 +97,10 @@ def read_mjcf_collisions(found: Collisions, root: Element) -> None:
         return
     if any(flag.get("override") == "enable" for flag in flags):
         found.note("contact-parameter", root.where, "the contact parameters of <option> (override)")
+    if any(flag.get("filterparent") == "disable" for flag in flags):
+        found.note("contact-parameter", root.where, "neighbours do not touch (filterparent) without a <pair>")
+    if any(option.get("collision") not in (None, "all") for option in root.all("option")):
+        found.note("contact-parameter", root.where, "the choice of collisions of <option> (collision)")
     _Reader(found, _quickest(root)).read()
 
 
@@ -113,7 +117,8 @@ class _Reader:
         self.pairs: dict[frozenset[str], Element] = {}
         for contact in self.robot.contacts:
             if contact.tag == "pair":
-                self.pairs[_ends(contact, "geom")] = contact
+                if self.pairs.setdefault(_ends(contact, "geom"), contact) is not contact:
+                    found.note("contact-parameter", contact.where, "a second <pair> of the same geoms")
             else:
                 self.robot.excluded.add(bodies := _ends(contact, "body"))
                 if not bodies <= {WORLD, *self.robot.links}:

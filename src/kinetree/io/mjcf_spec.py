@@ -16,9 +16,11 @@ from kinetree.io.placement import HERE, ORIGIN, from_euler
 from kinetree.io.report import Log, refuse
 from kinetree.io.xml import LIMITS, Element, read_xml
 from kinetree.spatial.pose import Pose
+from kinetree.spatial.vector import add, mat_vec
 
 MAIN = "main"  # the unnamed class of defaults
 _ORIENTATIONS = frozenset(("quat", "axisangle", "xyaxes", "zaxis", "euler"))
+_LISTS = frozenset(("size", "friction", "solref", "solimp"))  # may have fewer numbers than they take
 _ENDS = ("geom1", "geom2", "body1", "body2")  # of contacts
 _FILES = 200  # most included files of one model
 _COPIES = 10_000
@@ -120,7 +122,7 @@ class Defaults:
             )
             for child in element.children:
                 if child.tag != "default":
-                    table.setdefault(child.tag, {}).update(child.attributes)
+                    table[child.tag] = _completed(child.attributes, table.get(child.tag, {}))
             pending.extend((child, name) for child in reversed(list(element.all("default"))))
 
     def resolve(self, element: Element, childclass: str) -> Element:
@@ -136,7 +138,16 @@ class Defaults:
             return element
         if _ORIENTATIONS & element.attributes.keys():  # its own orientation replaces the inherited one
             inherited = {key: value for key, value in inherited.items() if key not in _ORIENTATIONS}
-        return element.with_attributes({**inherited, **element.attributes})
+        return element.with_attributes(_completed(element.attributes, inherited))
+
+
+def _completed(own: dict[str, str], inherited: dict[str, str]) -> dict[str, str]:
+    """Attributes with inherited ones filled in; lists of numbers that are cut short go on with those."""
+    found = {**inherited, **own}
+    for name in _LISTS & own.keys() & inherited.keys():
+        words = own[name].split()
+        found[name] = " ".join([*words, *inherited[name].split()[len(words) :]])
+    return found
 
 
 def contacts_of(spec: Spec) -> Iterator[Element]:
@@ -167,6 +178,7 @@ def expand_attach(element: Element, spec: Spec, log: Log) -> tuple[list[Element]
     root = read_xml(read_bytes(path), str(path))
     inner = spec.reach.seen_from(path.parent)
     attached = read_spec(root, inner, spec.prefix + prefix, log, spec.depth + 1)
+    attached.compiler.fitaabb = spec.compiler.fitaabb  # the one setting of the outermost file, in MuJoCo
     worlds = list(root.all("worldbody"))
     if wanted is None:
         return [child for world in worlds for child in world.children], attached
@@ -187,8 +199,10 @@ def replicas(element: Element, compiler: Compiler, log: Log) -> Iterator[tuple[P
         return
     offset = vector(element, "offset", 3, ORIGIN, log)
     a, b, c = (compiler.angle(v) for v in vector(element, "euler", 3, ORIGIN, log))
-    step = Pose(from_euler((a, b, c), compiler.eulerseq), offset)  # type: ignore[arg-type]
-    digits, separator, pose = len(str(int(count) - 1)), element.get("sep") or "", HERE
+    digits, separator, place = len(str(int(count) - 1)), element.get("sep") or "", ORIGIN
+    turn, turns = HERE.rotation, any((a, b, c))
     for k in range(int(count)):
-        yield pose, f"{separator}{k:0{digits}d}"
-        pose = step @ pose
+        if turns:  # MuJoCo multiplies the angles, not the rotations
+            turn = from_euler((k * a, k * b, k * c), compiler.eulerseq)
+        yield Pose(turn, place), f"{separator}{k:0{digits}d}"
+        place = add(place, mat_vec(turn.rows, offset))  # type: ignore[arg-type]

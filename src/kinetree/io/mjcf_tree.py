@@ -94,6 +94,7 @@ class Reader:
                 inner = replace(inner, childclass=child.get("childclass") or inner.childclass)
                 stack.extend((grandchild, inner) for grandchild in reversed(child.children))
             elif child.tag == "replicate":
+                inner = replace(inner, childclass=child.get("childclass") or inner.childclass)
                 copies = [
                     replace(inner, frame=inner.frame @ pose, suffix=inner.suffix + suffix)
                     for pose, suffix in replicas(child, compiler, self.log)

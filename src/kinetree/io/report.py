@@ -182,6 +182,7 @@ class LoadReport:
             ("ignored", tuple(f for f in self.ignored if f.severity == "note")),
             ("loops", tuple(f for f in self.loops if f.severity == "note")),
             ("merged", self.merged),
+            ("contact", tuple(f for f in self.findings if f.rule.startswith("contact-"))),
         ):
             if group:
                 yield f"  {title}: {len(group)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinetree.io.attributes import parse_numbers
 from kinetree.io.collisions import MISSES_GROUND, RESTITUTION, Collisions
 from kinetree.io.description import WORLD, Joint
 from kinetree.io.report import Log
@@ -20,6 +21,7 @@ from kinetree.spatial.vector import dot, mat_vec
 _FRICTION, _STIFFNESS, _DAMPING = 1.0, 1e12, 1.0  # defaults of SDF
 _ALL = 0xFFFF  # all bits of a mask
 _GROUNDS = ("plane", "heightmap")
+_READ = ("ode", "torsional", "bounce", "collide_without_contact", "collide_bitmask", "category_bitmask")
 
 
 def read_sdf_collisions(found: Collisions, root: Element) -> None:
@@ -39,18 +41,18 @@ def read_sdf_collisions(found: Collisions, root: Element) -> None:
         for part in geometry.children
     ]
     welds = {j.child: j for j in found.robot.joints.values() if j.is_fixed and j.parent == WORLD}
-    below = _ALL
+    below = _ALL, _ALL
     for link, collision, placement, part in parts:
         if part.tag in _GROUNDS and _read_ground(found, welds.get(link.name), part, placement):
-            below = _mask(found, collision)
+            below = _masks(found, collision)
     for link, collision, placement, part in parts:
-        bits = 0 if part.tag in _GROUNDS else _mask(found, collision)
-        if not bits:
+        own, others = (0, 0) if part.tag in _GROUNDS else _masks(found, collision)
+        if not (own or others):
             continue
-        if not bits & below and link.name not in welds:
+        if not (own & below[1] or below[0] & others) and link.name not in welds:
             found.note("contact-pairs", collision.where, MISSES_GROUND)
             continue
-        contact = _surface(found, collision) | {"groups": (bits, bits)}
+        contact = _surface(found, collision) | {"groups": (own, others)}
         contact["owner"] = link.name.partition("::")[0] if len(models) > 1 else ""
         name, shape = collision.get("name"), _shape(found, part)
         found.add(name, link.name, collision.where, shape, placement, **contact)
@@ -85,6 +87,8 @@ def _surface(found: Collisions, collision: Element) -> dict[str, Any]:
         contact |= found.springy(stiffness, damping, where)
     if _inside(surface, "friction", "torsional") is not None:
         found.note("contact-parameter", where, "torsional friction")
+    if surface is not None:
+        _note_unread(found, surface)
     bounce = _inside(surface, "bounce")
     if bounce is not None and number_in(bounce, "restitution_coefficient", 0.0, unheard):
         found.note("contact-parameter", where, RESTITUTION)
@@ -93,20 +97,36 @@ def _surface(found: Collisions, collision: Element) -> dict[str, Any]:
     return contact | numbers(found, list(collision.all(PROXIMITY)))
 
 
-def _mask(found: Collisions, collision: Element) -> int:
-    """The bits that say what a shape collides with: 0 for a shape that only senses, all if none are given."""
+def _masks(found: Collisions, collision: Element) -> tuple[int, int]:
+    """Bit masks of a shape: its own groups, and those it collides with; none for a shape that only senses."""
     contact = _inside(collision, "surface", "contact")
     if contact is None:
-        return _ALL
+        return _ALL, _ALL
     if flag_in(contact, "collide_without_contact"):
         found.note("contact-parameter", collision.where, "a shape that collides without contact is left out")
-        return 0
-    text = text_in(contact, "collide_bitmask")
+        return 0, 0
+    others = _mask(found, contact, "collide_bitmask", _ALL)
+    return _mask(found, contact, "category_bitmask", others), others
+
+
+def _mask(found: Collisions, contact: Element, name: str, usual: int) -> int:
+    text = text_in(contact, name)
     try:
-        return int(text, 0) & _ALL if text else _ALL
+        return int(text, 0) & _ALL if text else usual
     except ValueError:
-        found.note("contact-parameter", collision.where, "<collide_bitmask> is not a number")
-        return _ALL
+        found.note("contact-parameter", contact.where, f"<{name}> is not a number")
+        return usual
+
+
+def _note_unread(found: Collisions, surface: Element) -> None:
+    """Note what acts on contact but is not read: parameters of other engines, and slip."""
+    for part in surface.children:
+        for child in part.children if part.tag in ("friction", "contact") else (part,):
+            if child.tag not in _READ:
+                found.note("contact-parameter", child.where, f"<{child.tag[:20]}> of a surface")
+            for element in child.all("slip1", "slip2", "fdir1", "soft_cfm") if child.tag == "ode" else ():
+                if any(parse_numbers(element.text)):
+                    found.note("contact-parameter", element.where, f"<{element.tag}> of a surface")
 
 
 def _inside(element: Element | None, *tags: str) -> Element | None:

@@ -82,7 +82,7 @@ MJCF = {
     "worldbody": Words(idle=f"name {_POSE} childclass", children=_BODY),
     "body": Words(f"name childclass gravcomp mocap {_POSE}", idle="fuse simple sleep user", children=_BODY),
     "frame": Words(f"name childclass {_POSE}", children=_BODY),
-    "replicate": Words("count offset euler sep", children=_BODY),
+    "replicate": Words("count offset euler sep childclass", children=_BODY),
     "attach": Words("model body prefix", "frame"),
     "inertial": Words(f"mass diaginertia fullinertia {_POSE}"),
     "joint": Words(
@@ -95,10 +95,13 @@ MJCF = {
     "geom": Words(
         f"name class type size fromto mass density mesh fitscale shellinertia group {_POSE} "
         "conaffinity condim contype friction gap hfield margin priority solimp solmix solref",
-        "fluidshape",
-        "adhesion castshadow fluidcoef material rgba solimpfriction solimplimit solreffriction "
-        "solreflimit surfacevel user",
+        "adhesion fluidshape surfacevel",
+        "castshadow fluidcoef material rgba solimpfriction solimplimit solreffriction solreflimit user",
     ),
+    "pair": Words(
+        "name class geom1 geom2 condim friction gap margin solimp solref", "adhesion solreffriction"
+    ),
+    "exclude": Words("name body1 body2"),
     "mesh": Words(
         "name class file content_type vertex face builtin params scale refpos refquat inertia maxhullvert",
         idle="material normal smoothnormal texcoord",
