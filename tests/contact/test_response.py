@@ -347,3 +347,15 @@ def test_parameters_without_an_effect_are_refused(name):
         with pytest.raises(ArgumentError, match=f"step: {name} is given, but nothing touches"):
             kt.step(model, q, rest, rest, **given, **options)
     assert kt.step(model, q, rest, rest, **given)[0].shape == (7,)
+
+
+@pytest.mark.parametrize("dt", [0.0, -1e-3])
+def test_a_step_with_contact_goes_forwards(dt):
+    model = box()
+    q, rest = model.neutral(), np.zeros(6)
+    with pytest.raises(ArgumentError, match=f"step: dt must be positive, got {dt}"):
+        kt.step(model, q, rest, rest, dt=dt)
+    lengths = np.array([1e-3, dt, 1e-3])
+    with pytest.raises(ArgumentError, match=r"contact_forces: dt must be positive.* in state 1 of the batch"):
+        kt.contact_forces(model, q, rest, rest, lengths)
+    assert np.isnan(kt.step(model, q, rest, rest, dt=np.nan)[0]).all()

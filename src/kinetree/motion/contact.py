@@ -158,6 +158,7 @@ def touching_step(
 
     The velocities of floating bases are taken in fixed axes: accelerations are counted from `steady`.
     """
+    ops.require(ops.where(ops.less(0.0, h), 2.0, 0.0), f"dt must be positive, got {h}", ArgumentError)
     joints = joint_forces(model, q, v, h, tau, servo, passive, limits, rubs=False)
     bodies = [point.body for point in model.contact_points] if contact.ground is not None else []
     drives = [part.place for part in joints.bounded if not part.beyond]
