@@ -48,6 +48,30 @@ def test_neighbours_change_no_bit(dtype: str) -> None:
     assert (force[: STATES // 4, 4:, 2] > 0).any() and not force[STATES // 4 :, 4:].any()
 
 
+def rubbing_arm() -> kt.Model:
+    """Three links whose first joints have dry friction, the last one stops; nothing is within reach."""
+    builder = kt.ModelBuilder("rubbing arm")
+    inertia = kt.Inertia(1.0, (0.0, 0.0, -0.1), 0.01 * np.eye(3))
+    joint, place = kt.Revolute((0, 1, 0)), kt.Pose(p=(0.0, 0.0, -0.2))
+    builder.add_body("a", None, joint, None, inertia, friction=0.1)
+    builder.add_body("b", "a", joint, place, inertia, friction=0.1)
+    builder.add_body("c", "b", joint, place, inertia, limits=(-0.3, 0.3))
+    builder.add_geometry("c", kt.Sphere(0.03), place, stiffness=1e4)
+    return builder.add_ground(kt.Ground(height=-9.0)).build()
+
+
+def test_states_at_a_stop_do_not_depend_on_calm_ones() -> None:
+    """Calm states make Newton steps in which those at a stop wait, before all terms are used."""
+    model, rng = rubbing_arm(), np.random.default_rng(0)
+    q, v = 0.1 * rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
+    q[::2, 2] = 0.5
+    both = contact_step(model, q, v, np.zeros(3), dt=1.0)
+    for k in range(0, 200, 2):
+        alone = contact_step(model, q[k], v[k], np.zeros(3), dt=1.0)
+        for together, one in zip(both, alone, strict=True):
+            assert np.array_equal(together[k], one)
+
+
 def test_numbers_of_python_agree() -> None:
     model, q, v = crowd()
     for k in (0, 5, STATES // 4, STATES // 4 + 7, STATES - 1):

@@ -35,6 +35,25 @@ def root(model, p):
     return ops.implied(found, y - (y * y - p) / (2 * y))
 
 
+@kt.function("given(2) -> found(2), turns")
+def roots_from_one(model, given):
+    """Square roots by Newton's method from 1, which is good enough for some: the state starts as numbers."""
+
+    def better(y, n):
+        return 0.5 * (y + given / y), n + 1
+
+    def is_fine(y, n):
+        return ops.less(ops.largest(y * y - given), 1e-9)
+
+    return ops.repeat(50, better, np.ones(2), 0.0, until=is_fine)
+
+
+@kt.function("given -> total, turns")
+def doubled(model, given):
+    """A number is added to 0 and doubled until it is large: the first end is known in a trace."""
+    return ops.repeat(9, lambda y, n: (2 * y + given, n + 1), 0.0, 0, until=lambda y, n: ops.less(5.0, y))
+
+
 def samples() -> np.ndarray:
     return np.random.default_rng(0).uniform(0.01, 1.0, (37, 2)) * np.array([1.0, 1e4])
 
@@ -47,6 +66,16 @@ def test_each_state_ends_for_itself():
     for k in (0, 7, 36):
         alone = roots(ROBOT, x[k])
         assert np.array_equal(alone[0], y[k]) and alone[1] == turns[k]
+
+
+def test_loops_that_start_from_numbers():
+    x = samples()
+    x[3] = 1.0
+    y, turns = roots_from_one(ROBOT, x)
+    assert np.abs(y * y - x).max() < 1e-9
+    assert turns[3] == 0 and len(set(turns)) > 3 and turns.max() < 20
+    total, turns = doubled(ROBOT, np.array([0.1, 1.0, 3.0, 7.0]))
+    assert turns.tolist() == [6, 3, 2, 1] and np.allclose(total, [6.3, 7.0, 9.0, 7.0])
 
 
 def test_plain_python_and_the_oracle_agree():

@@ -34,10 +34,12 @@ def repeat(
 def repeated(
     graph: Any, count: int, body: Callable[..., Any], state: tuple, until: Callable[..., Any] | None
 ) -> Any:
-    """`repeat`, recorded in `graph`, or run if that is None."""
+    """`repeat`, recorded in `graph`; if that is None, run as long as its end is known."""
     if graph is None or count < 1:
-        for _ in range(count):
+        for turn in range(count):
             done = until is not None and until(*state)
+            if type(done) is Expr:
+                return repeated(done.graph, count - turn, body, state, until)
             if np.all(done):
                 break
             new = _parts(body(*state), len(state))
