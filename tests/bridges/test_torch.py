@@ -9,6 +9,7 @@ import pytest
 from tests.bridges.samples import floating, inputs, reaching
 
 import kinetree as kt
+from kinetree.errors import ArgumentError
 
 torch = pytest.importorskip("torch")
 gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
@@ -271,3 +272,13 @@ def test_numbers_that_are_not_finite(rng):
     q[1, 0] = torch.nan
     found = kt.torch.wrap(kt.forward_dynamics, model)(q, v, tau)
     assert torch.isnan(found[1]).all() and torch.isfinite(found[[0, 2]]).all()
+
+
+def test_tensors_with_gradients_are_not_taken_for_arrays():
+    """NumPy's advice would lose the gradients."""
+    model = kt.zoo.arm7()
+    q = torch.zeros(7, dtype=torch.float64, requires_grad=True)
+    for _ in range(2):  # before and after a call of this form
+        with pytest.raises(ArgumentError, match=r"mass_matrix: q cannot .* kt\.torch\.wrap\(kt\.mass_matrix"):
+            kt.mass_matrix(model, q)
+        kt.mass_matrix(model, q.detach())

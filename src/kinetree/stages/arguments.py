@@ -120,6 +120,11 @@ def as_array(
         array = np.asarray(value)
     except ValueError:
         array = np.asarray(value, dtype=object)
+    except RuntimeError as error:  # a tensor that requires gradients
+        raise ArgumentError(
+            f"{function}: {argument.name} cannot be read as an array: {error} For gradients in PyTorch, call "
+            f"kt.torch.wrap(kt.{function}, model)"
+        ) from None
     if array.dtype.kind not in "fiubcO":
         raise ShapeError(f"{function}: {argument.name} holds {array.dtype} values, but numbers are needed")
     core = argument.sizes(model, options)

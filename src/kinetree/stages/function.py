@@ -297,7 +297,7 @@ def doubles(arrays: list) -> list | None:
                 return None
             try:
                 a = np.asarray(a)
-            except ValueError:  # rows of different lengths
+            except (ValueError, RuntimeError):  # rows of different lengths, or tensors with gradients
                 return None
             if a.dtype.kind not in "fiub":
                 return None
