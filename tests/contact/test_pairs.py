@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import share
-from tests.contact.pair_scenes import dense, placed, things
+from tests.contact.pair_scenes import G, dense, placed, things
 from tests.derivatives.cases import tree
 from tests.loops.mechanisms import ankle, four_bar
 
@@ -142,6 +142,19 @@ def test_every_two_shapes(couple):
         forces = agrees(model, q, rng.normal(size=12), 0.01 * rng.normal(size=12), place=place)
         pressed += np.count_nonzero(forces)
     assert pressed
+
+
+def test_boxes_that_are_far_apart_fall_freely_in_single_precision_too():
+    model = things((kt.Box((0.01, 0.02, 0.03)), 1.0), (kt.Box((0.05, 0.04, 0.06)), 2.0))
+    rng = np.random.default_rng(9)
+    far = rng.normal(size=(60, 3))
+    far *= np.geomspace(0.2, 100.0, 60)[:, None] / np.linalg.norm(far, axis=1)[:, None]
+    q = np.array([placed(model, (0, 0, 0), place) for place in far])
+    q[::2, 7:11] = rng.normal(size=(30, 4))  # the others are parallel
+    q, none = model.normalize(q).astype(np.float32), np.zeros((60, 12), np.float32)
+    _, v = kt.step(model, q, none, none, dt=np.float32(2e-3), ground=False)
+    falls = np.linalg.norm(v.reshape(60, 2, 2, 3), axis=-1)
+    assert abs(falls - [0.0, 2e-3 * G]).max() < 1e-7
 
 
 @pytest.mark.parametrize("name", share(list(SHAPES), 2))

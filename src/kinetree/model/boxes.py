@@ -163,7 +163,7 @@ def _middle(a: Side, b: Side) -> tuple[Any, Any]:
                 slope = ops.where(ops.less(ops.abs(slope), 1e-9), 1e-9, slope)
                 one, two = (-1.0 - start) / slope, (1.0 - start) / slope
                 low, high = ops.max(low, ops.min(one, two)), ops.min(high, ops.max(one, two))
-            half = 0.5 * (low + high)
+            half = ops.max(-1.0, ops.min(0.5 * (low + high), 1.0))  # beyond only if there is no intersection
             x, y = x + half * dx, y + half * dy
     return x, y
 
