@@ -41,6 +41,19 @@ def test_simulate_for_a_person_fits_80_columns(tmp_path):
     assert (tmp_path / "arm.csv").is_file()
 
 
+@pytest.mark.parametrize("words", [[], ["--random", "3"]])
+def test_a_robot_starts_on_the_ground_and_not_in_it(tmp_path, words):
+    run = kinetree("simulate", "zoo:quadruped", *words, "--duration", "0.1", cwd=tmp_path)
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    assert "note: raised onto the ground, by 0." in run.stdout and "friction and contact" in run.stdout
+    found = kt.Trajectory.load(tmp_path / "quadruped.npz")
+    dog = found.model
+    feet = [kt.frame_placement(dog, found.q[0], name)[2, 3] for name in dog.frame_names if "foot" in name]
+    assert len(feet) == 4 and abs(min(feet)) < 1e-12
+    start = dog.neutral() if not words else dog.random_state(3)[0]
+    assert np.allclose(np.delete(found.q[0], 6), np.delete(start, 6)) and found.q[0, 6] > start[6]
+
+
 def test_without_matplotlib_the_data_are_saved(tmp_path):
     words = ["simulate", "zoo:pendulum", "--duration", "0.01"]
 

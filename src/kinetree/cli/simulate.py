@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from kinetree.motion import Trajectory
 
 SUMMARY = "simulate a robot: motion, energy audit, data and a plot"
-DESCRIPTION = """Simulate a robot from its neutral position, or from a given state, under gravity and the
-passive forces of its joints. Report where the energy went, and save the motion."""
+DESCRIPTION = """Simulate a robot from its neutral position, or from a given state, under gravity, the
+passive forces of its joints and contact. A floating robot that would start in the ground is raised onto it.
+Report where the energy went, and save the motion."""
 EXAMPLES = """  kinetree simulate panda.urdf
   kinetree simulate zoo:arm7 --q joint2=1,joint4=-1.2 --duration 3
   kinetree simulate zoo:double_pendulum --random 7 --output swing.csv
@@ -72,8 +73,10 @@ def run(options: argparse.Namespace) -> int:
     if model.nv == 0:
         raise KinetreeError(f"'{model.name}' has no degrees of freedom: nothing in it can move")
     q, v = start(model, options)
+    q, rise = raised(model, q) if options.integrator == "discrete" else (q, 0.0)
     begin = time.perf_counter()
     run, notes = simulated(model, q, v, options)
+    notes += [f"raised onto the ground, by {rise:.3g} m"] if rise else []
     seconds = time.perf_counter() - begin
     stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in model.name) or "robot"
     data = run.save(data or Path(f"{stem}.npz"))
@@ -123,6 +126,35 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
                 raise Misuse(f"joint '{name}' has {plural(at.stop - at.start, 'coordinate')}, not one")
             array[at] = value
     return model.assemble(q, fixed=tuple(options.q)) if model.loops and options.q else q, v
+
+
+def raised(model: Model, q: Any) -> tuple[Any, float]:
+    """The position with every floating robot raised until none of its contact points is in the ground, and
+    how far at most."""
+    import numpy as np
+
+    import kinetree as kt
+    from kinetree.motion.contact import own_ground
+
+    ground = own_ground(model)
+    if ground is None:
+        return q, 0.0
+    poses, rise = kt.placements(model, q), dict.fromkeys(range(model.nbodies), 0.0)
+    for point in model.contact_points:
+        pose, root = kt.Pose(poses[point.body - 1]), point.body
+        while model.bodies[root - 1].parent:
+            root = model.bodies[root - 1].parent
+        _, normal = ground.at(pose.apply(point.position))
+        low = pose.apply(point.touching(pose.rotation.inverse().apply(normal)))
+        gap, normal = ground.at(low)
+        rise[root - 1] = max(rise[root - 1], -gap / normal[2])
+    up, most = np.zeros(model.nv), 0.0
+    for k, height in rise.items():
+        body = model.bodies[k]
+        if body.joint.is_free and not body.parent:  # its velocity is in its own axes
+            end = model.coordinate_index(body.joint_name).stop
+            up[end - 3 : end], most = height * poses[k][2, :3], max(most, height)
+    return (model.integrate(q, up), float(most)) if most else (q, 0.0)
 
 
 def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tuple[Trajectory, list[str]]:
@@ -181,11 +213,13 @@ def write(style: Style, run: Trajectory, report: dict[str, Any]) -> None:
     if run.model.nv > len(rows):
         print(f"  and {run.model.nv - len(rows)} more")
     print(f"\n{style.bold('Energy audit')}, J\n")
+    touches = bool(run.ground)
+    work, unexplained = number(report["work"], 6), f"{report['unexplained']:.2e}"
     rows = [
         ["at the start", number(report["energy_first"], 8)],
         ["at the end", number(report["energy_last"], 8)],
-        ["work of damping and friction", number(report["work"], 6)],
-        ["unexplained: stops, integration error", f"{report['unexplained']:.2e}"],
+        [f"work of damping{', friction and contact' if touches else ' and friction'}", work],
+        [f"unexplained: stops, {'impacts, ' if touches else ''}integration error", unexplained],
     ]
     print(indent(table(rows, align="<>")) + "\n")
     for failure in run.failed:
