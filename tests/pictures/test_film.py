@@ -40,6 +40,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     run = walk()
     for options, message in (
         ({"path": "walk.mp4"}, "must end with .webp, .gif, .png"),
+        ({"path": "nowhere/walk.gif"}, "there is no folder .*nowhere"),
         ({"rate": 0}, "rate must be a positive number"),
         ({"rate": 1e6}, "frames are more than"),
         ({"browser": "no-such-browser"}, "there is no browser 'no-such-browser'"),

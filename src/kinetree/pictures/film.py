@@ -68,6 +68,8 @@ def film(
     path, pillow = Path(path), needed("PIL.Image", "pictures.film")
     if path.suffix.lower() not in KINDS:
         raise ArgumentError(f"film: {path.name} must end with {', '.join(KINDS)}")
+    if not path.parent.is_dir():
+        raise ArgumentError(f"film: there is no folder '{path.parent}' for {path.name}")
     if not isinstance(run, Trajectory):
         raise ArgumentError(f"film: give a trajectory, not a {type(run).__name__}: film(run, path)")
     for name, value in (("rate", rate), ("speed", speed), ("distance", distance)):
