@@ -47,6 +47,12 @@ def test_wrappers_of_gymnasium():
     np.testing.assert_array_equal(infos["episode"]["l"], 5)
 
 
+def test_modes_have_the_names_of_gymnasium():
+    for mode in gymnasium.vector.AutoresetMode:
+        for name in (mode, mode.value, mode.name, mode.name.lower()):
+            assert environment(1, autoreset_mode=name).metadata["autoreset_mode"] is mode
+
+
 def test_the_next_step_starts_an_episode():
     env = environment(2, terminated=low, time_limit=0.1, randomize={"q": (-0.01, 0.01)})
     first, _ = env.reset(seed=0, options={"q": np.stack([START, START]), "v": np.zeros(ROBOT.nv)})
@@ -302,7 +308,7 @@ BAD = [
     ({"dtype": None}, "dtype is 'None': choose from float32, float64"),
     ({"dtype": 32}, "dtype is '32': choose from float32, float64"),
     ({"backend": "mxnet"}, "choose from numpy, torch, jax"),
-    ({"autoreset_mode": "always"}, "choose from next_step"),
+    ({"autoreset_mode": "Always"}, "is 'Always': choose from next_step"),
     ({"start": np.zeros(3)}, "start must be q of 9 finite numbers"),
     ({"start": "low"}, "start must be q of 9 finite numbers, .* got 'low'"),
     ({"start": [START, np.zeros(8)]}, r"start must be q of 9 finite numbers, or \(q, v\)"),

@@ -28,7 +28,7 @@ else:
     except ModuleNotFoundError:  # no environment can be made then, but kt.gym can be imported
         Base = object
 
-MODES = ("next_step", "same_step", "disabled")
+MODES = {"nextstep": "next_step", "samestep": "same_step", "disabled": "disabled"}  # as Gymnasium writes them
 
 
 class VectorEnv(Base):  # type: ignore[misc, valid-type]
@@ -125,8 +125,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         self.dtype = np.dtype(_chosen("dtype", _kind(dtype), ("float32", "float64")))
         self.target = _chosen("target", target, ("cpu", "cuda"))
         self.backend = tensors.checked(backend, self.dtype)
-        named = getattr(autoreset_mode, "name", autoreset_mode)
-        self.mode = _chosen("autoreset_mode", named.lower() if isinstance(named, str) else named, MODES)
+        named = str(getattr(autoreset_mode, "name", autoreset_mode)).lower().replace("_", "")
+        self.mode = _chosen("autoreset_mode", MODES.get(named, autoreset_mode), tuple(MODES.values()))
         self.dt = _positive("dt", dt) * _whole("steps", steps)  # of an action
         limit = math.inf if time_limit is None else round(_positive("time_limit", time_limit) / self.dt)
         if not limit:
