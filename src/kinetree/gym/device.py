@@ -98,11 +98,11 @@ class DeviceRobots:
         if is_on_device(mask):
             if "bool" not in str(mask.dtype) or tuple(mask.shape) != (self.count,):
                 got = f"{tuple(mask.shape)} of {mask.dtype}"
-                raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} truths, got {got}")
+                raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} booleans, got {got}")
             return mask.to(self._kind) if hasattr(mask, "detach") else mask.astype(str(self.dtype))
         host = np.asarray(mask)
         if host.shape != (self.count,) or host.dtype != bool:
-            raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} truths, got {host!r}")
+            raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} booleans, got {host!r}")
         return self._put(host.astype(self.dtype))
 
     def act(self, action: Any) -> dict[str, Any]:

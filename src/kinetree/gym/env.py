@@ -32,11 +32,11 @@ MODES = {"nextstep": "next_step", "samestep": "same_step", "disabled": "disabled
 
 
 class VectorEnv(Base):  # type: ignore[misc, valid-type]
-    """Many robots at once, with Gymnasium's vector interface: one call of machine code moves all of them.
+    """Many robots with Gymnasium's vector interface: one call of machine code moves all of them.
 
     An action lasts `steps` steps of the simulation ("discrete", with contact); observation and reward are
-    compiled into the same kernel. Results do not depend on the number of threads, and those of an environment
-    depend only on the seed, its number and its actions.
+    compiled into the same kernel. Results do not depend on the number of threads, and those of a robot depend
+    only on the seed, its number and its actions.
 
     Args:
         model: the robot.
@@ -51,21 +51,21 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         control: "position": an action moves the targets of servos, `pose` + `action_scale` * action, with the
             gains `kp` and `kd`; or "effort": the effort is `action_scale` * action. Actions are clipped to
             [-1, 1].
-        joints: the driven joints; every joint with one coordinate if None.
-        pose: the position that actions are relative to (nq,); the start position if None.
+        joints: the driven joints; None for every joint with one coordinate.
+        pose: the position that actions are relative to (nq,); None for the start position.
         action_scale, kp, kd: a number, or one for each driven joint.
-        start: where episodes start, q or (q, v); the neutral position if None. On a `kt.Heightfield` robots
+        start: where episodes start, q or (q, v); None for the neutral position. On a `kt.Heightfield` robots
             are raised by the highest ground below their points.
         randomize: numbers drawn for each episode, {name: (low, high)} or {name: a distribution of kt.scale}:
-            "q" and "v" for increments (nv,) to `start`; "mass" for a factor on the inertia of each body;
+            "q" and "v", added to `start` (nv,); "mass", a factor on the inertia of each body;
             "contact_friction", "contact_stiffness", "contact_dissipation", "creep", "gravity", "parameters",
             "kp", "kd"; and any other input of the functions, such as a command to follow.
         push: a `kt.gym.Push` to push the robots at random times.
         ground, newton_limit: as for `kt.simulate`.
         autoreset_mode: "next_step", "same_step" or "disabled", or one of Gymnasium's. "next_step": the step
-            after the end of an episode starts a new one and ignores the action. "same_step": the same step
-            does, with the last observation in infos["final_obs"]. "disabled": `reset(options={"reset_mask":
-            ...})` does.
+            after the end of an episode starts a new one and ignores the action. "same_step": the step that
+            ends an episode also starts the next; infos["final_obs"] has the last observation. "disabled":
+            you call `reset(options={"reset_mask": ...})`.
         dtype: "float32" or "float64", of the simulation and of all arrays.
         backend: the library of all arrays: "numpy", "torch" or "jax". Tensors share the memory of the
             results.
@@ -80,8 +80,8 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     If the motion of a robot diverges, its episode ends: infos["failed"] marks it, its reward is 0, and its
     last observation is the one before the action. An observation or a reward that is NaN or fails, as with a
     singular matrix, has the same effect; if it is the first observation, it becomes zeros, and the first
-    action ends the episode. So has an action with NaN on a GPU, where actions are not checked; on the CPU it
-    is an error.
+    action ends the episode. An action with NaN is an error on the CPU; on a GPU, where actions are not
+    checked, it ends the episode in the same way.
     """
 
     def __init__(
@@ -167,9 +167,9 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         """Start new episodes; returns the observations and an empty dictionary of infos.
 
         Args:
-            seed: of all random numbers from now on; None continues with the present one.
-            options: {"reset_mask": (num_envs,) booleans} for some environments only; "q" and "v" for states
-                to start from, one or a row for each environment, instead of random ones.
+            seed: for all random numbers from now on; None keeps the present one.
+            options: "reset_mask", (num_envs,) booleans, to reset only some environments; "q" and "v", one
+                state or a row for each environment, to start from these instead of random states.
         """
         if options is not None and not isinstance(options, Mapping):
             raise ArgumentError(f"VectorEnv: options must be a dictionary, got {options!r}")

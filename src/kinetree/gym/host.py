@@ -65,7 +65,7 @@ class HostRobots:
         """The mask of a caller, as numbers."""
         mask = np.asarray(mask)
         if mask.shape != (self.count,) or mask.dtype != bool:
-            raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} truths, got {mask!r}")
+            raise ArgumentError(f"VectorEnv: reset_mask must be {self.count} booleans, got {mask!r}")
         return mask.astype(self.dtype)
 
     def act(self, action: Array) -> dict[str, Array]:

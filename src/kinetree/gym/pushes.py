@@ -22,7 +22,7 @@ class Push:
 
     Args:
         frame: the frame or body that is pushed at its origin.
-        impulse: the largest impulse, N s; magnitudes are uniform from 0 to it.
+        impulse: the largest impulse, N s; magnitudes are uniform between 0 and this.
         every: the mean time between two pushes of a robot, s.
     """
 
