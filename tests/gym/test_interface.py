@@ -462,6 +462,24 @@ def test_an_environment_is_copied_with_its_future(mode):
         pickle.loads(pickle.dumps(env)).reset()
 
 
+class Named(kt.gym.VectorEnv):
+    """An environment of a user, with arguments and attributes of its own."""
+
+    def __init__(self, name: str):
+        options = {name: x for name, x in environment(2)._given.items() if name != "model"}
+        super().__init__(ROBOT, **options)
+        self.name = name
+
+
+def test_copies_are_of_the_same_class_with_the_same_attributes():
+    env = Named("forth")
+    env.reset(seed=1)
+    env.name = "back"
+    for twin in (copy.copy(env), copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert type(twin) is Named and twin.name == "back"
+        assert twin.step(np.ones((2, 2)))[0].tolist() == copy.copy(env).step(np.ones((2, 2)))[0].tolist()
+
+
 def test_what_a_caller_changes_later_has_no_effect():
     start, wild, gains = START.copy(), {"contact_friction": (0.3, 0.9)}, np.array([30.0, 30.0])
     env, plain = (environment(2, start=s, randomize=r, kp=k, time_limit=0.04) for s, r, k in (

@@ -231,9 +231,10 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
     def __reduce__(self) -> tuple:
         """Copies and pickles continue from the present states, with the same random numbers."""
         kept = None if self._robots is None else self._robots.snapshot()
-        ends = "_space", "_random", "_random_seed"  # Gymnasium's own generators
-        random = {name: x for name, x in vars(self).items() if name.endswith(ends)}
-        return _again, (self._given, kept, self._seed, self._ready), copy.deepcopy(random)
+        ends = "_space", "_random", "_random_seed"  # Gymnasium's own generators, which copies do not share
+        rest = {name: x for name, x in vars(self).items() if name not in ("_robots", "task", "model")}
+        rest |= {name: copy.deepcopy(x) for name, x in rest.items() if name.endswith(ends)}
+        return _again, (type(self), self._given, kept), rest
 
     def _open(self) -> Any:
         if self._robots is None:
@@ -241,10 +242,10 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         return self._robots
 
 
-def _again(given: dict[str, Any], kept: dict[str, Any] | None, seed: int | None, ready: bool) -> VectorEnv:
-    """An environment in the state it had when it was pickled."""
-    env = VectorEnv(**given)
-    env._seed, env._ready = seed, ready
+def _again(kind: type[VectorEnv], given: dict[str, Any], kept: dict[str, Any] | None) -> VectorEnv:
+    """An environment whose robots are where they were when it was pickled."""
+    env = kind.__new__(kind)
+    VectorEnv.__init__(env, **given)
     if kept is None:
         env.close()
     else:
