@@ -10,6 +10,7 @@ from tests.conftest import share
 from tests.contact.scenes import G, box, energy, gains, quadruped, standing, thing, tilted
 
 import kinetree as kt
+from kinetree.errors import SingularError
 from kinetree.motion.contact import contact_step
 
 
@@ -412,3 +413,13 @@ def test_a_failed_state_leaves_the_contacts_of_the_others(record, tmp_path):
     alone = kt.simulate(model, start, v[1], **more)
     assert np.array_equal(alone.contact_force, run.contact_force[1, : len(alone.t)], equal_nan=True)
     run.plot()
+
+
+def test_what_is_singular_only_in_single_precision_is_called_so():
+    ball, none = kt.zoo.solid(kt.Sphere(0.05), mass=2.0), np.zeros(6)
+    q = ball.neutral()
+    q[:3], q[6] = (0.3, 0.2, 0.1), -1e4
+    q = ball.normalize(q)
+    assert np.isfinite(kt.step(ball, q, none, none, dt=2e-3)[1]).all()
+    with pytest.raises(SingularError, match="singular in float32, though not in float64"):
+        kt.step(ball, *(x.astype(np.float32) for x in (q, none, none)), dt=np.float32(2e-3))

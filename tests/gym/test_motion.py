@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from tests.gym.robots import GAINS, ROBOT, START, actions, environment, weighed
@@ -173,6 +175,17 @@ def test_drives_give_no_more_than_their_limits(control, ground):
     env.reset(seed=0)
     observation, *_ = env.step(np.array([[1.0, -1.0]]))
     np.testing.assert_array_equal(observation[0, 6:], [0.5, -0.5])
+
+
+def test_a_start_in_the_ground_is_not_silent():
+    deep = START.copy()
+    deep[6] = -0.3
+    with pytest.warns(UserWarning, match=r"robots start 0\.\d+ m deep in the ground"):
+        environment(1, start=deep)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        environment(1, start=deep, ground=False)
+        environment(1, start=deep, ground=kt.Ground(height=-1.0))
 
 
 def test_robots_start_on_top_of_a_heightfield():

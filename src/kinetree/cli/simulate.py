@@ -129,32 +129,21 @@ def start(model: Model, options: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def raised(model: Model, q: Any) -> tuple[Any, float]:
-    """The position with every floating robot raised until none of its contact points is in the ground, and
-    how far at most."""
+    """The position with every floating robot raised out of the ground, and how far at most."""
     import numpy as np
 
     import kinetree as kt
-    from kinetree.motion.contact import own_ground
+    from kinetree.motion.contact import own_ground, sunk
 
     ground = own_ground(model)
-    if ground is None:
+    rises = {} if ground is None else sunk(model, q, ground)
+    if not any(rises.values()):
         return q, 0.0
-    poses, rise = kt.placements(model, q), dict.fromkeys(range(model.nbodies), 0.0)
-    for point in model.contact_points:
-        pose, root = kt.Pose(poses[point.body - 1]), point.body
-        while model.bodies[root - 1].parent:
-            root = model.bodies[root - 1].parent
-        _, normal = ground.at(pose.apply(point.position))
-        low = pose.apply(point.touching(pose.rotation.inverse().apply(normal)))
-        gap, normal = ground.at(low)
-        rise[root - 1] = max(rise[root - 1], -gap / normal[2])
-    up, most = np.zeros(model.nv), 0.0
-    for k, height in rise.items():
-        body = model.bodies[k]
-        if body.joint.is_free and not body.parent:  # its velocity is in its own axes
-            end = model.coordinate_index(body.joint_name).stop
-            up[end - 3 : end], most = height * poses[k][2, :3], max(most, height)
-    return (model.integrate(q, up), float(most)) if most else (q, 0.0)
+    poses, up = kt.placements(model, q), np.zeros(model.nv)
+    for root, rise in rises.items():  # its velocity is in its own axes
+        end = model.coordinate_index(model.bodies[root - 1].joint_name).stop
+        up[end - 3 : end] = rise * poses[root - 1, 2, :3]
+    return model.integrate(q, up), max(rises.values())
 
 
 def simulated(model: Model, q: Any, v: Any, options: argparse.Namespace) -> tuple[Trajectory, list[str]]:

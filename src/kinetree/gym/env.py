@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from kinetree.algorithms.contact_law import DEEP
 from kinetree.errors import ArgumentError
 from kinetree.extras import needed
 from kinetree.gym import drive, tensors
@@ -18,6 +20,8 @@ from kinetree.gym.host import HostRobots
 from kinetree.gym.pushes import Push
 from kinetree.gym.task import Task
 from kinetree.model import Model
+from kinetree.model.ground import Ground, Heightfield
+from kinetree.motion.contact import sunk
 from kinetree.stages.function import Function
 
 if TYPE_CHECKING:
@@ -139,6 +143,7 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         pushed = None if push is None else push.checked(model)
         waits = self.mode == "next_step"
         self.task = Task(model, driven, functions, steps, dt, draws, pushed, limit, waits, newton_limit)
+        self._warn_if_sunk()
         self._spaces(gymnasium)
         self._ready = False
         self._seed: int | None = None
@@ -151,6 +156,14 @@ class VectorEnv(Base):  # type: ignore[misc, valid-type]
         from kinetree.gym.device import DeviceRobots
 
         return DeviceRobots(self.task, self.num_envs, self.dtype, self.backend)
+
+    def _warn_if_sunk(self) -> None:
+        ground = Ground() if isinstance(self.task.ground, Heightfield) else self.task.ground
+        if isinstance(ground, Ground):
+            deep = max(sunk(self.model, self.task.draws.start[0], ground).values(), default=0.0)
+            if deep > DEEP:
+                said = f"VectorEnv: robots start {deep:.2g} m deep in the ground, which they leave slowly"
+                warnings.warn(f"{said}: give a higher start", stacklevel=3)
 
     def _spaces(self, gymnasium: Any) -> None:
         spaces, batch = gymnasium.spaces, gymnasium.vector.utils.batch_space

@@ -113,6 +113,21 @@ def _floats(model: Model) -> bool:
     return False
 
 
+def sunk(model: Model, q: Array, ground: Ground | Heightfield) -> dict[int, float]:
+    """How far each robot that floats must be raised to be out of the ground, m, by the number of its root."""
+    poses, found = of.placements(model, q), dict[int, float]()
+    for point in model.contact_points:
+        pose, root = Pose(poses[point.body - 1]), point.body
+        while model.bodies[root - 1].parent:
+            root = model.bodies[root - 1].parent
+        if model.bodies[root - 1].joint.is_free:
+            _, normal = ground.at(pose.apply(point.position))
+            low = pose.apply(point.touching(pose.rotation.inverse().apply(normal)))
+            gap, normal = ground.at(low)
+            found[root] = max(found.get(root, 0.0), -float(gap / normal[2]))
+    return found
+
+
 def limit_of(given: Any) -> int | None:
     """The limit on Newton steps, checked; None for no limit."""
     if given is None:

@@ -142,8 +142,9 @@ class Job:
         except KinetreeError as error:
             found = f" (Found{where} of the batch.)" if where else ""
             raise type(error)(f"{name}: {error}{found}") from None
+        how = f" in {self.dtype}, though not in float64" if self.dtype == "float32" else ""
         raise SingularError(
-            f"{name}: the mass matrix of model {self.model.name!r} is numerically singular{where}"
+            f"{name}: the mass matrix of model {self.model.name!r} is numerically singular{how}{where}"
         )
 
 
