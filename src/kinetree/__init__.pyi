@@ -2925,7 +2925,7 @@ def step(
     nothing, or True for the model's own ground; a model with a floating base and no ground of its own gets
     the plane z = 0. With contact the step minimises one convex function (see `kt.contact_forces`) by a few
     Newton steps, each at the cost of a forward dynamics; `newton_limit` is the most there may be (None: as
-    many as needed), and what is then missing from the forces is missing in this step.
+    many as needed); the step then lacks what they have not found of the forces.
 
     Args:
         model: the robot.
@@ -2994,8 +2994,8 @@ def contact_forces(
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
-    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
-    Forces are zero where nothing touches. After the points of `model.contact_points` come those of
+    servos, dry friction, stops. The step and its arguments are those of `kt.step`, but `dt` comes before
+    `f_ext`. Forces are zero where nothing touches. After the points of `model.contact_points` come those of
     `model.pair_points`, with the force on the first geometry of the pair.
 
     Args:

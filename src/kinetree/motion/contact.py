@@ -313,8 +313,8 @@ def contact_forces(
         1/2 |v+ - v*|_M^2 + h sum (N(u_n) + mu f0 sqrt(|u_t|^2 + v_s^2)) + h sum P(v_j)
 
     with v* the velocities without contact, N' = -f_n, and P for the forces at the joints: damping, springs,
-    servos, dry friction, stops. The step is that of `kt.step`, with the same arguments, `dt` before `f_ext`.
-    Forces are zero where nothing touches. After the points of `model.contact_points` come those of
+    servos, dry friction, stops. The step and its arguments are those of `kt.step`, but `dt` comes before
+    `f_ext`. Forces are zero where nothing touches. After the points of `model.contact_points` come those of
     `model.pair_points`, with the force on the first geometry of the pair.
 
     Reference: Castro and others (2023).

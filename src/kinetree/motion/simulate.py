@@ -118,7 +118,7 @@ def simulate(
         contact_accuracy: share of all contact forces that may be missing when their Newton iteration ends,
             (...).
         newton_limit: the most Newton steps for contact in each time step, such as 4; None for as many as
-            needed. What is then missing from the forces is left to the next step.
+            needed. The time step then lacks what they have not found of the forces.
 
     Returns:
         A `Trajectory`.

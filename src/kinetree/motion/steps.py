@@ -74,7 +74,7 @@ def step(
     nothing, or True for the model's own ground; a model with a floating base and no ground of its own gets
     the plane z = 0. With contact the step minimises one convex function (see `kt.contact_forces`) by a few
     Newton steps, each at the cost of a forward dynamics; `newton_limit` is the most there may be (None: as
-    many as needed), and what is then missing from the forces is missing in this step.
+    many as needed); the step then lacks what they have not found of the forces.
 
     Reference: discrete steps, Castro and others (2023); Munthe-Kaas (1998) for Runge-Kutta
     methods on groups; Marsden and West (2001), Lee and others (2016) for variational integrators.
