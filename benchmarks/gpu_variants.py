@@ -70,7 +70,7 @@ def chosen(choice: dict[str, Any]) -> Callable[..., dict[str, Any]]:
             numbers = own.pop("count", 1), own.pop("most", 1 << 30), own.pop("price", 12)
             found["strands"] = strands(program, owner, weights, *numbers)
         if held:
-            found["strands"] = put_aside(found["strands"], program, held, slots)
+            found["strands"] = put_aside(found["strands"], program, held, slots, program.inputs)
         return found | own
 
     return way

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.gpu.jobs import job
 import kinetree as kt
 from kinetree.compiler.emit.llvm import gpu_plan, sincos
 from kinetree.compiler.ir.graph import Spoil
+from kinetree.compiler.passes.park import Put
 from kinetree.compiler.passes.recompute import alive, is_input, numbers, recomputed
 from kinetree.compiler.passes.spoil import telling
 from kinetree.compiler.passes.strands import one_strand, pressure, put_aside, strands
@@ -23,6 +25,7 @@ from kinetree.ops import dense
 from kinetree.stages import TARGETS, Job
 from kinetree.stages.compile import job_for
 from kinetree.stages.targets.cuda_code import same_bits
+from kinetree.stages.targets.cuda_way import way_of
 from kinetree.stages.targets.limbs import limbs, owners
 
 QUADRUPED = kt.zoo.quadruped()
@@ -82,7 +85,7 @@ def test_rows_that_arrive_whole(function, dtype, aside, ahead):
     j = job_for("test", function, QUADRUPED if aside else kt.zoo.arm7(), None, {}, dtype)
     program = j.program(0)
     dealt = strands(program, *owners(j, program), 1, 150, 4)
-    dealt = put_aside(dealt, program, 40, aside) if aside else dealt
+    dealt = put_aside(dealt, program, 40, aside, program.inputs) if aside else dealt
     kernel = Emulated(program, dtype, strands=dealt, ahead=ahead, arriving="whole")
     assert "@rows.in(" in kernel.made.text
     check(j, kernel, 150, (3, 40))
@@ -210,9 +213,33 @@ def test_numbers_that_are_put_aside(count, ahead):
     j = job_for("test", kt.forward_dynamics, QUADRUPED, None, {}, "float32" if ahead else "float64")
     program = j.program(0)
     dealt = strands(program, *owners(j, program), count, 150, 4)
-    aside = put_aside(dealt, program, 40, 60)
+    aside = put_aside(dealt, program, 40, 60, program.inputs)
     assert 0 < max(aside.aside) <= 60
     check(j, Emulated(program, j.dtype, strands=aside, ahead=ahead), 70, (3, 40))
+
+
+@pytest.mark.parametrize(("count", "dtype"), [(6, "float64"), (12, "float32")])
+def test_names_in_the_text_are_of_one_thing_each(count, dtype):
+    """Rows of so many numbers gave the same name to a loop over them and to the buffer of a tile."""
+    j = job_for("test", kt.mass_matrix, kt.zoo.chain(count), None, {}, dtype)
+    check(j, Emulated(j.program(0), dtype, ahead=True, arriving="chunks"), 40)
+
+
+@pytest.mark.parametrize(("function", "kilobytes"), [(kt.forward_dynamics, 99), (kt.inverse_dynamics, 64)])
+def test_nothing_is_put_where_there_are_no_rows(function, kilobytes):
+    """Devices with little shared memory read inertias as inputs directly, and their places do not exist."""
+    given = [*(a.name for a in function.inputs if not a.optional), "parameters"]
+    j = job_for("test", function, kt.zoo.humanoid(), given, {}, "float64")
+    program, gpu = j.program(0), SimpleNamespace(capability=(8, 9), shared=kilobytes << 10)
+    way = way_of(j, program, gpu)
+    (parameters,) = (a for a in program.inputs if a.name == "parameters")
+    used = {s.slot[0] for s in way["strands"].phases[0][0] if isinstance(s, Put) and type(s.slot) is tuple}
+    assert used and parameters not in used
+    check(
+        j,
+        Emulated(program, "float64", shared=gpu.shared, arriving=way["arriving"], strands=way["strands"]),
+        40,
+    )
 
 
 def test_inputs_that_results_tell_of():

@@ -106,15 +106,17 @@ def overwritten(found: Strands, program: Program) -> dict[Array, Array]:
     return places
 
 
-def put_aside(found: Strands, program: Program, most: int, slots: int) -> Strands:
-    """The same strands, with values put aside where more than `most` are live."""
+def put_aside(found: Strands, program: Program, most: int, slots: int, inputs: Sequence[Array]) -> Strands:
+    """The same strands, with values put aside where more than `most` are live: in `slots`, and in the places
+    of these inputs.
+    """
     phases: list[list[list]] = [[[] for _ in phase] for phase in found.phases]
     gathered = {e for e in only_for_guard(program) if e.op == "min"}
     aside = []
     for w in range(found.count):
         when = [k for k, phase in enumerate(found.phases) for _ in phase[w]]
         body = [s for phase in found.phases for s in phase[w]]
-        free = windows(body, program.inputs, overwritten(found, program)) if found.count == 1 else {}
+        free = windows(body, inputs, overwritten(found, program)) if found.count == 1 else {}
         steps, count = parked(body, most, slots, set(found.sent), gathered, free)
         aside.append(count)
         for place, step in steps:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kinetree.compiler.emit.llvm.gpu_plan import thread_bytes
+from kinetree.compiler.emit.llvm.gpu_plan import staged, thread_bytes
 from kinetree.compiler.ir.graph import Loop
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes.recompute import most_alive
@@ -80,10 +80,11 @@ def _crowded(job: Job, program: Program, shared: int) -> dict[str, Any]:
     held, (owner, weights) = HELD[dtype], owners(job, program)
     ways = [strands(program, owner, weights, 1, held, price) for price in PRICES]
     best = min(ways, key=pressure)
-    slots = 0
     for warps in FULL:
         slots = max(0, thread_bytes(program, dtype, shared, warps) // (8 if dtype == "float64" else 4) - 1)
-        for one in ways:
-            if pressure(one) <= held + slots:
-                return {"strands": put_aside(one, program, held, slots), "warps": warps}
-    return {"strands": put_aside(best, program, held, slots), "warps": FULL[-1]}
+        found = next((one for one in ways if pressure(one) <= held + slots), None)
+        if found is not None:
+            break
+    found = found or best
+    places = staged(program, dtype, shared, found, slots)
+    return {"strands": put_aside(found, program, held, slots, places), "warps": warps}

@@ -74,8 +74,8 @@ class Arrivals(TileOfRows):
     def _next_ones(self) -> None:
         """Start copying the rows of the next tile, and wait for those of this one."""
         self._lines += [
-            "  %turn32 = and i32 %count, 1",
-            "  %turn = zext i32 %turn32 to i64",
+            "  %odd = and i32 %count, 1",
+            "  %turn = zext i32 %odd to i64",
             "  %other = xor i64 %turn, 1",
             "  %following = add i64 %base, %step",
             "  %goes.on = icmp slt i64 %following, %n",

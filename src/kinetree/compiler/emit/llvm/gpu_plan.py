@@ -6,6 +6,7 @@ distinct number is stored once, and a table says which of them, or 0, each eleme
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kinetree.compiler.emit.llvm.types import Number
@@ -112,6 +113,13 @@ def thread_bytes(program: Program, dtype: str, shared: int, warps: int) -> int:
     rows = Plan(program, number, one_strand(program), WARP, False, tuple(program.inputs), 1)
     block = (shared + RESERVED) // warps - RESERVED - MARKS
     return max(0, block - rows.numbers * number.bytes) // WARP
+
+
+def staged(program: Program, dtype: str, shared: int, strands: Strands, slots: int) -> list[Array]:
+    """The inputs whose rows are in shared memory if each thread puts aside up to `slots` values there."""
+    crowded = replace(strands, aside=[slots])
+    plan = planned(program, Number(dtype, 1), crowded, shared - MARKS, 1)
+    return [a for a in program.inputs if plan is not None and a in plan.start]
 
 
 def fits(program: Program) -> bool:
