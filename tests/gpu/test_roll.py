@@ -11,6 +11,7 @@ from kinetree.compiler.ir.check import check
 from kinetree.compiler.ir.graph import Clear, Graph, Loop, Store
 from kinetree.compiler.ir.program import Program, walk
 from kinetree.compiler.passes import roll
+from kinetree.ops import Expr
 from kinetree.stages import TARGETS
 from kinetree.stages.compile import job_for
 from kinetree.stages.targets.cuda_code import same_bits
@@ -30,6 +31,18 @@ def test_second_derivatives(fake, monkeypatch):
     expected = TARGETS["cpu"].executable(job)(*inputs)
     found, _ = Emulated(rolled, "float64")(*inputs, blocks=1)
     assert all(same_bits(a.reshape(b.shape), b) for a, b in zip(found, expected, strict=True))
+
+
+def test_what_starts_at_zero_is_cleared_once(monkeypatch):
+    """Also results that have elements without a value."""
+    monkeypatch.setattr(roll, "LONG", 3)
+    graph = Graph()
+    x, y = graph.array("x", "input", 1), graph.array("y", "output", 10)
+    graph.clear(y)
+    for k in range(8):
+        graph.store(y, k, graph.load(x, 0) if k == 3 else 0.0)
+    rolled = roll.roll(check(Program.of("zeros", graph, (x,), (y,))))
+    assert [type(s) for s in check(rolled).body.statements] == [Clear, Expr, Store]
 
 
 def recorded(change: str) -> Program:

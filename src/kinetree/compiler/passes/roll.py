@@ -32,7 +32,8 @@ def roll(program: Program) -> Program:
     gone: set[Statement] = {*zeros, *(s for copies in groups.values() for s in copies), *loads}
     if not gone:
         return program
-    cleared: list[Statement] = [Clear(a) for a in dict.fromkeys(s.array for s in zeros)]
+    known = {s.array for s in statements if isinstance(s, Clear)}
+    cleared = [Clear(a) for a in dict.fromkeys(s.array for s in zeros) if a not in known]
     kept = [s for s in statements if s not in gone]
     end = kept[-1:] if kept and isinstance(kept[-1], Spoil) else []
     tables: list[Array] = []
