@@ -29,6 +29,7 @@ class Alike:
     """The pairs of a program.
 
     Attributes:
+        whole: arrays whose elements have no side.
         places: the side of elements of arrays (0 or 1), and the first element of their pair.
         side: that of each expression; None: it depends on both sides, or on none.
         partner: of expressions, and of stores of pairs.
@@ -36,7 +37,7 @@ class Alike:
 
     def __init__(self, program: Program, given: Iterable[tuple[Array, int, int]]):
         self.program = program
-        self.whole = wandering(program)  # arrays whose elements have no side
+        self.whole = wandering(program)
         for s in walk(program.body):
             if isinstance(s, Store) and s.accumulate:
                 self.whole.add(s.array)

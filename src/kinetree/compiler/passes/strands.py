@@ -38,11 +38,6 @@ class Strands:
     def count(self) -> int:
         return len(self.phases[0])
 
-    @property
-    def length(self) -> int:
-        """The length of the critical path in operations: the longest strand of each phase."""
-        return sum(max(map(len, phase)) for phase in self.phases)
-
 
 def strands(
     program: Program,

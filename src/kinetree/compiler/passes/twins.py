@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kinetree.compiler.ir.graph import Array, Block, Clear, Loop, Spoil, Statement, Store
+from kinetree.compiler.ir.graph import Array, Block, Loop, Statement, Store
 from kinetree.compiler.ir.program import Program, operands, walk
 from kinetree.compiler.ir.rebuild import Rebuild
 from kinetree.compiler.passes.alike import FUSED, SUMS, Alike
@@ -238,10 +238,6 @@ def _touched(s: Statement, whole: set[Array]) -> tuple[list[Hashable], list[Hash
             writes.append(x.array if x.array in whole else (x.array, int(x.index)))
         elif isinstance(x, Loop) and x.until is not None:
             reads.append(x.until if x.until in whole else (x.until, 0))
-        elif isinstance(x, Clear):
-            writes.append(x.array)
-        elif isinstance(x, Spoil):
-            writes += x.outputs
     return reads, writes, values
 
 

@@ -13,7 +13,6 @@ from kinetree.compiler.emit.llvm.instructions import in_all_lanes
 from kinetree.compiler.emit.llvm.types import Number
 from kinetree.compiler.ir.graph import Block, Loop, Store
 from kinetree.compiler.ir.program import Program, walk
-from kinetree.ops import Expr
 
 ALONE = 64  # threads per block if warps do not wait for each other
 
@@ -60,9 +59,6 @@ def _meetings(block: Block) -> list[Loop]:
 
 
 def is_repeatable(program: Program) -> bool:
-    """Whether several threads can compute the same state at once: no result is read back."""
-    return not any(
-        (isinstance(s, Store) and s.accumulate and s.array.kind == "output")
-        or (isinstance(s, Expr) and s.op == "load" and s.args[0].kind == "output")
-        for s in walk(program.body)
-    )
+    """Whether several threads can compute the same state at once: nothing is added to a result."""
+    stores = (s for s in walk(program.body) if isinstance(s, Store))
+    return not any(s.accumulate and s.array.kind == "output" for s in stores)
