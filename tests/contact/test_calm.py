@@ -82,6 +82,15 @@ def test_numbers_of_python_agree() -> None:
             assert np.allclose(a, b, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("stiffness", [1e8, 1e10, 1e12])
+def test_where_a_trunk_lies_duals_start_at_zero_too(stiffness: float) -> None:
+    """From other duals the first Newton step leads far beyond the minimum, and digits are lost."""
+    model, q, v = crowd()
+    hard = np.full(len(model.contact_points), stiffness)
+    steps = contact_step(model, q, v, np.zeros(model.nv), dt=STEP, contact_stiffness=hard)[4]
+    assert steps.max() <= 12  # up to 27 from duals that fit the first velocities
+
+
 def test_velocities_of_points_that_were_left_alone() -> None:
     model, q, v = crowd()
     tau = np.where(np.arange(model.nv) < 6, 0.0, 20.0) * np.ones_like(v)

@@ -131,7 +131,7 @@ def least(whole: Minimum, most: int) -> Any:
 
     def go_on(d: Any, s: Any, turn: Any, lack: Any) -> tuple:
         for term in often:
-            term.renew(is_long)
+            term.renew(is_long, ops.min(turn, 1.0))
         for term in seldom:
             term.settle(fewer.rest, fresh=True)
         return whole.found(most, d, s, turn, ops.where(is_calm, 0.0, 2.0))

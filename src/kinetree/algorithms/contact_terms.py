@@ -132,8 +132,9 @@ class Terms:
         """The velocity of one term in the solution."""
         return self.moved_from_start(sweep, k) if self.mostly_calm else self.u[k]
 
-    def renew(self, is_kept: Any) -> None:
-        """Reset duals, unless they are kept, to fit the present velocities: other terms have changed.
+    def renew(self, is_kept: Any, moved: Any) -> None:
+        """Reset duals, unless they are kept, to fit the present velocities: other terms have changed. They
+        stay zero if `moved` is 0, at the start.
 
         Laws are evaluated again: a state that waited for others may have evaluated its own once more, where
         they are rounded differently.
@@ -141,7 +142,7 @@ class Terms:
         for k in self.each():
             law = self.law(k, self.u[k])
             self.known[k] = self.pack(law)
-            self.w[k] = [ops.where(is_kept, w, t) for w, t in zip(self.w[k], law.t)]
+            self.w[k] = [ops.where(is_kept, w, moved * t) for w, t in zip(self.w[k], law.t)]
 
     def settle(self, sweep: Any, fresh: bool = False) -> None:
         """Put all terms at the end of a step from the start, with duals that fit there; zero if `fresh`."""
