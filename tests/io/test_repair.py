@@ -183,6 +183,23 @@ def test_the_report_reads_well():
     assert report.to_dict()["findings"] and report.format == "urdf"
 
 
+def test_limits_of_a_mimic_joint_that_contradict_those_of_its_leader():
+    """Random states were outside of both, and a step pushed the joint from one stop to the other."""
+
+    def link(name, parent, lower, upper, mimic=""):
+        limit = f'<limit lower="{lower}" upper="{upper}" velocity="1" effort="1"/>'
+        ends = f'<parent link="{parent}"/><child link="{name}"/>'
+        body = f'<link name="{name}">{inertial(1.0, 1.0, 1.0, 1.0)}</link>'
+        return f'{body}<joint name="{name}" type="revolute">{ends}{limit}{mimic}</joint>'
+
+    mimic = '<mimic joint="b" multiplier="-2" offset="0.05"/>'
+    joints = link("b", "a", 0.1, 0.2) + link("c", "b", 0.5, 0.6, mimic) + link("d", "b", -0.3, 0.1, mimic)
+    model = kt.load(f'<robot name="r"><link name="a"/>{joints}</robot>')
+    (finding,) = (f for f in model.report.findings if f.rule.startswith("limits"))
+    assert finding.rule == "limits-swapped" and "joint 'c': no position is within its limits" in str(finding)
+    assert np.allclose((model.limits.lower, model.limits.upper), [[0.1], [0.175]])
+
+
 @pytest.mark.parametrize(("lower", "upper"), [("-inf", "-inf"), ("inf", "inf"), ("inf", "1")])
 @pytest.mark.parametrize("repair", [False, True])
 def test_limits_that_no_position_satisfies(lower, upper, repair):

@@ -179,3 +179,15 @@ def test_springs_on_one_coordinate_are_relaxed_together():
     force = 2.0 * (x - 0.3) + 3.0 * 5.0 * (3.0 * x + 0.1 + 0.4) - 2.0 * 7.0 * (-2.0 * x + 0.5 - 0.9)
     assert abs(force) <= 1e-13
     assert model.stiffness == pytest.approx([2.0 + 9 * 5.0 + 4 * 7.0])
+
+
+@pytest.mark.parametrize("limits", [(0.5, 0.6), (-0.1, 0.3)])
+def test_limits_of_a_mimic_joint_that_contradict_those_of_its_leader_are_refused(limits):
+    """follower = -2 leader + 0.05, leader between 0.1 and 0.2: the follower is between -0.35 and -0.15."""
+    builder = kt.ModelBuilder("pair")
+    builder.add_body("leader", None, kt.Revolute((0, 0, 1)), inertia=kt.Inertia(1.0), limits=(0.1, 0.2))
+    hinge = kt.Revolute((0, 0, 1))
+    builder.add_body("follower", "leader", hinge, limits=limits, mimic=("leader", -2.0, 0.05))
+    message = "no position is within the limits of mimic joint 'follower'"
+    with pytest.raises(kt.errors.ModelError, match=message):
+        builder.build(check="finite")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from kinetree.io.attributes import shorten
 from kinetree.io.description import WORLD, Description, Frame, Joint, Link, Names
 from kinetree.io.placement import HERE
 from kinetree.io.report import Log
 from kinetree.joints import Fixed, Free
 from kinetree.joints import Joint as Motion
+from kinetree.model.layout import ROUNDING, followed_limits
 from kinetree.model.parts import Mimic
 from kinetree.spatial.pose import Pose
 
@@ -161,6 +164,28 @@ def check_mimics(robot: Description, log: Log) -> None:
             problem = f"joints follow each other in a cycle: {names}"
             log.repairable("mimic-cycle", joint.where, problem, "mimic removed")
             joint.mimic = None
+    _drop_contradictions(robot, log)
+
+
+def _drop_contradictions(robot: Description, log: Log) -> None:
+    """Drop the position limits of mimic joints that contradict those of joints they move with."""
+    common = {name: (joint.limits.lower, joint.limits.upper) for name, joint in robot.joints.items()}
+    for joint in robot.in_order():
+        leader, multiplier, offset = joint, 1.0, 0.0
+        while leader.mimic is not None:
+            name, factor, shift = leader.mimic
+            multiplier, offset = multiplier * factor, offset + multiplier * shift
+            leader = robot.joints[name]
+        if leader is joint:
+            continue
+        own = followed_limits(joint.limits.lower, joint.limits.upper, multiplier, offset)
+        low, high = (pick(x) for pick, x in zip((max, min), zip(common[leader.name], own, strict=True)))
+        if low > high + ROUNDING:
+            problem = f"no position is within its limits and those of {leader.name!r}, which it follows"
+            log.repairable("limits-swapped", joint.where, problem, "limits dropped")
+            joint.limits = joint.limits._replace(lower=-math.inf, upper=math.inf)
+        else:
+            common[leader.name] = low, high
 
 
 def _mimic_is_sound(robot: Description, joint: Joint, mimic: Mimic, log: Log) -> bool:

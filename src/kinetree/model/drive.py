@@ -17,6 +17,7 @@ import numpy as np
 from kinetree import ops
 from kinetree.joints import CoordinateJoint
 from kinetree.model.coupling import InLoop
+from kinetree.model.layout import followed_limits
 from kinetree.model.parts import Body, Limits, Rotor
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def limits(model: Model) -> Limits:
         if body.mimic is not None:
             if not ops.is_literal(multiplier) or multiplier == 0:
                 continue
-            low, high = sorted(((low - offset) / multiplier, (high - offset) / multiplier))
+            low, high = followed_limits(low, high, multiplier, offset)
             velocity, effort = velocity / abs(multiplier), math.inf
         result.lower[place] = ops.max(result.lower[place], low)
         result.upper[place] = ops.min(result.upper[place], high)

@@ -6,18 +6,22 @@ mimic joints: they are functions of the coordinate that they follow.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinetree import ops
 from kinetree.errors import ModelError
 from kinetree.joints import CoordinateJoint
 from kinetree.model.coupling import Coupling, InLoop, Linear, Own
 from kinetree.model.parts import Body
 from kinetree.model.validate import unknown
+
+ROUNDING = 1e-9  # rad or m: limits of joints that move together may contradict each other by so much
 
 
 class Follow(NamedTuple):
@@ -76,6 +80,7 @@ def layout_of(bodies: Sequence[Body], joint_index: dict[str, int], model: str) -
         if body.mimic is not None and i not in follows:
             _resolve(i, bodies, joint_index, model, follows)
     follows = dict(sorted(follows.items()))
+    _refuse_contradictions(bodies, follows, model)
     couplings: list[Coupling] = [Own(0, 0, 0, 0)]
     for i, body in enumerate(bodies, 1):
         if i in follows:
@@ -122,6 +127,30 @@ def _leader(i: int, bodies: Sequence[Body], joint_index: dict[str, int], model: 
             "of freedom: only joints with one can be followed"
         )
     return joint_index[rule.joint]
+
+
+def followed_limits(low: Any, high: Any, multiplier: Any, offset: Any) -> tuple[Any, Any]:
+    """Limits of a mimic joint as limits of the joint that it follows."""
+    if not ops.is_literal(multiplier) or multiplier == 0:
+        return -math.inf, math.inf
+    low, high = (low - offset) / multiplier, (high - offset) / multiplier
+    return (low, high) if multiplier > 0 else (high, low)
+
+
+def _refuse_contradictions(bodies: Sequence[Body], follows: Mapping[int, Follow], model: str) -> None:
+    """ModelError if no position is within the limits of a mimic joint and of those that it moves with."""
+    common: dict[int, tuple[Any, Any]] = {}
+    for i, (leader, multiplier, offset) in follows.items():
+        limits, above = bodies[i - 1].limits, bodies[leader - 1].limits
+        own = followed_limits(limits.lower[0], limits.upper[0], multiplier, offset)
+        low, high = common.get(leader, (above.lower[0], above.upper[0]))
+        common[leader] = low, high = ops.max(low, own[0]), ops.min(high, own[1])
+        if ops.is_literal(low) and ops.is_literal(high) and low > high + ROUNDING:
+            raise ModelError(
+                f"model '{model}': no position is within the limits of mimic joint "
+                f"'{bodies[i - 1].joint_name}' and of '{bodies[leader - 1].joint_name}', which it follows: "
+                f"'{bodies[leader - 1].joint_name}' would be above {low:g} and below {high:g}"
+            )
 
 
 def coordinate_places(bodies: Sequence[Body], layout: Layout) -> tuple[dict[str, np.ndarray], list]:
