@@ -2583,7 +2583,8 @@ def linearize(
 
     u are changes of tau. Where velocities are not rates of coordinates, increments turn with the body:
     e' = dv - [v, e]. `passive`: include damping and springs of the joints, as in a step. External forces are
-    constant in the axes of their bodies.
+    constant in the axes of their bodies. The ground has no part in it: for a step with contact, see
+    `jacobian_of(kt.step)`.
 
     Args:
         model: the robot.
