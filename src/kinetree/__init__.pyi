@@ -2571,6 +2571,7 @@ def linearize(
     *,
     f_ext: _Numbers | None = None,
     passive: bool = True,
+    ground: Ground | Heightfield | bool = True,
     parameters: _Numbers | None = None,
     gravity: _Numbers | None = None,
     out: _Array | tuple[_Array, ...] | None = None,
@@ -2583,8 +2584,7 @@ def linearize(
 
     u are changes of tau. Where velocities are not rates of coordinates, increments turn with the body:
     e' = dv - [v, e]. `passive`: include damping and springs of the joints, as in a step. External forces are
-    constant in the axes of their bodies. The ground has no part in it: for a step with contact, see
-    `jacobian_of(kt.step)`.
+    constant in the axes of their bodies. `ground`: as in a step; only "discrete" steps have contact.
 
     Args:
         model: the robot.
@@ -2595,6 +2595,7 @@ def linearize(
         integrator: "discrete" or "rk4" or "variational".
         f_ext (..., nb, 6): wrench [moment; force] on each body, body axes, about the body origin, N m and N; zero if left out.
         passive: with the damping, friction and springs of the joints.
+        ground: what the model stands on: True for its own ground, False for nothing.
         parameters (..., nb, 10): of each body: mass, first moment, inertia about the body origin (xx, yy, zz, xy, xz, yz), kg, kg m, kg m^2; the model's own if left out.
         gravity (..., 3): acceleration of free fall, world axes, m/s^2; the model's own if left out.
 

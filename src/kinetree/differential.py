@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree import functions as of
 from kinetree.derived import bias_force_hessian, mass_matrix_partials, passive_force
+from kinetree.errors import ArgumentError
 from kinetree.model import Model
 from kinetree.model.coupling import Own
 from kinetree.motion import step
@@ -118,6 +119,7 @@ def linearize(
     f_ext: Array | None = None,
     *,
     passive: bool = True,
+    ground: Any = True,
 ) -> tuple[Array, Array]:
     """The linearised equations of motion about a motion: x = [increments of q; changes of v].
 
@@ -126,12 +128,14 @@ def linearize(
 
     u are changes of tau. Where velocities are not rates of coordinates, increments turn with the body:
     e' = dv - [v, e]. `passive`: include damping and springs of the joints, as in a step. External forces are
-    constant in the axes of their bodies. The ground has no part in it: for a step with contact, see
-    `jacobian_of(kt.step)`.
+    constant in the axes of their bodies. `ground`: as in a step; only "discrete" steps have contact.
     """
     choice("integrator", integrator, "discrete", "rk4", "variational")
     if dt is not None:
-        return _discrete(model, q, v, tau, dt, integrator, f_ext, passive)
+        options = {"integrator": integrator, "passive": passive, "ground": ground}
+        return _discrete(model, q, v, tau, dt, f_ext, options)
+    if not (ground is None or isinstance(ground, bool)):
+        raise ArgumentError("linearize: contact is part of discrete steps: with a ground, give dt")
     n = model.nv
     force = tau
     if passive:
@@ -147,11 +151,10 @@ def linearize(
 
 
 def _discrete(
-    model: Model, q: Array, v: Array, tau: Array, dt: Any, integrator: str, f_ext: Any, passive: bool
+    model: Model, q: Array, v: Array, tau: Array, dt: Any, f_ext: Any, options: dict[str, Any]
 ) -> tuple[Array, Array]:
     """The derivatives of a time step."""
     slopes = jacobian_of(step, wrt=("q", "v", "tau"))
-    options: dict[str, Any] = {"integrator": integrator, "passive": passive, "ground": False}
     found = slopes(model, q, v, tau, f_ext=f_ext, dt=dt, **options)
     qq, qv, qu, vq, vv, vu = found
     return np.block([[qq, qv], [vq, vv]]), np.concatenate([qu, vu])

@@ -8,6 +8,7 @@ from tests.contact.scenes import box, gains, quadruped, standing
 
 import kinetree as kt
 from kinetree.compiler.passes.detach import backward
+from kinetree.errors import ArgumentError
 from kinetree.motion.steps import step
 from kinetree.stages.job import Job
 from kinetree.stages.splice import lowered
@@ -89,6 +90,28 @@ def test_many_points_of_a_body_have_gradients_too():
     slope = kt.jvp_of(kt.step)(model, q, v, np.zeros(6), **more, d_v=dv)[3]
     gradient = kt.vjp_of(kt.step)(model, q, v, np.zeros(6), **more, b_v_out=bv)[3]
     assert abs(slope @ bv - gradient @ dv) < 1e-11 * abs(gradient * dv).sum()
+
+
+def test_a_linearised_step_feels_the_ground():
+    """Against central differences; the ground brakes a box that is pushed, nothing does without it."""
+    model = box(10.0, (0.2, 0.2, 0.02), stiffness=4e4, dissipation=1.0)
+    q, v, none, h = model.neutral(), np.zeros(6), np.zeros(6), 2e-3
+    q[6], v[3] = 0.019, 0.5
+    A, B = kt.linearize(model, q, v, none, h, "discrete")
+
+    def after(x):
+        at, u = kt.step(model, model.integrate(q, x[:6]), v + x[6:12], x[12:], dt=h, contact_accuracy=1e-12)
+        return np.concatenate([model.difference(middle, at), u])
+
+    middle, d = kt.step(model, q, v, none, dt=h, contact_accuracy=1e-12)[0], 1e-7
+    wanted = np.stack([(after(d * e) - after(-d * e)) / (2 * d) for e in np.eye(18)], 1)
+    assert abs(np.hstack([A, B]) - wanted).max() < 1e-5 * abs(wanted).max()
+    assert A[11, 11] < 0.95
+    free = kt.linearize(model, q, v, none, h, "discrete", ground=False)[0]
+    assert free[11, 11] == 1.0
+    assert np.array_equal(A, kt.linearize(model, q, v, none, h, "discrete", ground=kt.Ground())[0])
+    with pytest.raises(ArgumentError, match="give dt"):
+        kt.linearize(model, q, v, none, ground=kt.Ground())
 
 
 def test_the_derivative_of_a_rollout():

@@ -33,7 +33,7 @@ class LQR(Controller):
     """tau = tau_0 - K [q - q_0; v], with the K that minimises the integral of x^T Q x + u^T R u.
 
     Uses the linearisation about the equilibrium (q_0, 0, tau_0): x' = A x + B u, or with `dt` x+ = A x + B u
-    for torques held constant for dt.
+    for torques held constant for dt. Contact has no part in it.
 
     Args:
         model: the robot.
@@ -74,7 +74,7 @@ class LQR(Controller):
         if dt is None:
             self.A, B = linearize(model, q, still, tau)
         else:
-            self.A, B = linearize(model, q, still, tau, dt, integrator)
+            self.A, B = linearize(model, q, still, tau, dt, integrator, ground=False)
         self.B = B[:, driven]
         Q, R = _weight("Q", Q, 2 * model.nv), _weight("R", R, len(driven))
         if dt is None:
