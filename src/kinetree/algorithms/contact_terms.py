@@ -133,8 +133,7 @@ class Terms:
         return self.moved_from_start(sweep, k) if self.mostly_calm else self.u[k]
 
     def renew(self, is_kept: Any, moved: Any) -> None:
-        """Reset duals, unless they are kept, to fit the present velocities: other terms have changed. They
-        stay zero if `moved` is 0, at the start.
+        """Reset duals, unless they are kept, to fit the present velocities; to zero if `moved` is 0.
 
         Laws are evaluated again: a state that waited for others may have evaluated its own once more, where
         they are rounded differently.
