@@ -48,8 +48,8 @@ class Freed:
         """The velocities of a node for a fraction of the forces: share y - D^-1 U^T X A_p."""
         pulled = self.X[i] @ self.A[self.tree.parent(i)]
         U, D = self.U[i], self.D[i]
-        if isinstance(U, ForceSet):  # U D^-1 was computed in the inward sweep
-            back = ForceSet(D.solve_columns(U.columns)).T @ pulled
+        if isinstance(U, ForceSet):  # its halves were computed in the inward sweep
+            back = D.backward(ForceSet(D.halves(U.columns)[1]).T @ pulled)
         else:
             back = D.solve(U.T @ pulled)
         return self.move(i, self.y[i] * share - back)

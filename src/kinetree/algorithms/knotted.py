@@ -14,12 +14,12 @@ from kinetree.sweep import Sweep
 
 
 class Tied(NamedTuple):
-    """The velocities of a knot: their factor, the forces on them, and those passed on to the body below."""
+    """The velocities of a knot: H = L D L^T, the forces r on them, and those F passed on to the body below."""
 
     factor: Factored
-    pull: list[Any]
+    y: Coordinates  # D^-1 L^-1 r
     below: Any  # the body that carries the knot; None for the world
-    forces: ForceSet
+    half: ForceSet  # F L^-T D^-1
 
 
 def freeing(tree: Sweep, nodes: Sequence[Any], pairs: Sequence[Any]) -> Callable[..., Freed]:
@@ -60,14 +60,16 @@ class Knotted(Freed):
         pivots = iter(factor.pivots)
         for i in knot.order:
             self.tree.guard(i, tuple(next(pivots) for _ in pulls[i]))
-        r = [x for i in knot.order for x in pulls[i]]
-        y = factor.solve(r)
-        W = ForceSet(column for i in knot.order if i in forces for column in forces[i].columns)
-        self.tied[knot.nodes[0]] = Tied(factor, r, below, W)
+        r = factor.forward(x for i in knot.order for x in pulls[i])
+        y = factor.divided(r)
+        half = ForceSet()
         if below is not None:
-            self.I.add(below, ArticulatedInertia(frame=W.columns[0].frame).lowered(W, factor))
-            self.p.add(below, W @ y)
-        return Coordinates(r).dot(y)
+            F = ForceSet(column for i in knot.order for column in forces[i].columns)
+            half = ForceSet(factor.halves(F.columns)[1])
+            self.I.add(below, ArticulatedInertia(frame=F.columns[0].frame).lowered(F, factor))
+            self.p.add(below, half @ r)
+        self.tied[knot.nodes[0]] = Tied(factor, y, below, half)
+        return r.dot(y)
 
     def _gathered(self, knot: Knot) -> tuple[dict, dict, dict, Any]:
         """The blocks of the mass matrix, the forces, and the forces below the knot, without the pairs."""
@@ -93,11 +95,10 @@ class Knotted(Freed):
         if knot is None:
             return super().answer(i, share)
         if i == knot.nodes[0]:
-            tied = self.tied[i]
-            r = tied.pull
-            if tied.below is not None:
-                r = Coordinates(r) - tied.forces.T @ self.A[tied.below]
-            d = iter(tied.factor.solve(r))
+            factor, y, below, half = self.tied[i]
+            if below is not None:
+                y = y - half.T @ self.A[below]
+            d = iter(factor.backward(y))
             widths = {k: len(self.tree.node(k).v_index) for k in knot.order}
             self.found |= {k: Coordinates(next(d) for _ in range(widths[k])) for k in knot.order}
         return self.move(i, self.found[i])

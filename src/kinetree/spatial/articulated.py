@@ -86,8 +86,7 @@ class ArticulatedInertia(Tensor):
 
     def lowered(self, W: ForceSet, D: Factored, zero: frozenset[int] = frozenset()) -> ArticulatedInertia:
         """I^A - W D^-1 W^T; `zero` lists rows and columns known to vanish."""
-        rows = [column.components for column in W.columns]
-        scaled = [column.components for column in D.solve_columns(W.columns)]
+        rows, scaled = ([column.components for column in half] for half in D.halves(W.columns))
 
         def entry(i: int, j: int, value: Number) -> Number:
             if i in zero or j in zero:

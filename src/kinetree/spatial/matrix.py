@@ -171,18 +171,14 @@ class Factored(Value):
                 x[i] = x[i] - self.lower[m][i] * x[m]
         return Coordinates(x)
 
-    def solve_columns(self, columns: Sequence[Any]) -> list[Any]:
-        """The columns of C A^-1, for a matrix C given by its k columns (values with +, - and `* number`)."""
+    def halves(self, columns: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The columns of C L^-T and of C L^-T D^-1, whose product is C A^-1 C^T, for a matrix C given by its
+        k columns (values with +, - and `* number`)."""
         y = list(columns)
-        k = len(y)
-        for i in range(k):
+        for i in range(len(y)):
             for m in range(i):
                 y[i] = y[i] - y[m] * self.lower[i][m]
-        y = [value * r for value, r in zip(y, self.reciprocals, strict=True)]
-        for i in reversed(range(k)):
-            for m in range(i + 1, k):
-                y[i] = y[i] - y[m] * self.lower[m][i]
-        return y
+        return y, [value * r for value, r in zip(y, self.reciprocals, strict=True)]
 
     @property
     def log_determinant(self) -> Number:
