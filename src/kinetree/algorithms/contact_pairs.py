@@ -1,25 +1,34 @@
 """Points at which two bodies can touch each other.
 
-Velocities are those of the first body relative to the second: a pair enters as J_a - J_b. All points of two
-bodies together give one matrix G for their six relative velocities.
+Velocities are those of the first body relative to the second: a pair enters as J_a - J_b. A few points of two
+bodies enter one by one, each with three velocities; many together give one matrix G for six.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kinetree.algorithms.contact_law import axes_along, leaving_of, pressure
 from kinetree.algorithms.contact_patch import Patch
 from kinetree.algorithms.contact_terms import Terms
 from kinetree.model.manifold import touches
 from kinetree.spatial import Force, Motion
+from kinetree.spatial import vector as vec
 from kinetree.spatial.articulated import ArticulatedInertia
 from kinetree.spatial.pose import Pose
 from kinetree.spatial.transform import Transform
 from kinetree.sweep import Sweep
 
-FEW = 4  # up to this many points of two bodies are unrolled
+FEW = 4  # up to this many points of two bodies are unrolled, and enter one by one
+
+
+class Grip(NamedTuple):
+    """A force -(pull + G u) of the second body on the first."""
+
+    way: Transform  # u = way @ (the motion of the first body relative to the second)
+    stiff: ArticulatedInertia  # G
+    pull: Force
 
 
 class PairPatch(Patch):
@@ -58,15 +67,31 @@ class PairPatch(Patch):
 
     def moved(self, sweep: Any) -> tuple[Any, Any]:
         self.moving(sweep)  # computed before the loop over the points
-        return super().moved(sweep)
+        sums = super().moved(sweep)
+        for k, found in sweep.forces.get(self.bodies, {}).items():  # G du, but for rounding errors of du
+            self.left[k] = [z - f for z, f in zip(self.z[k], found)]
+        return sums
 
     def along(self, sweep: Any, k: Any) -> Any:
         return (self.way(k) @ self.moving(sweep)).linear
 
+    def load(self, sweep: Any) -> None:
+        if self.loops:
+            super().load(sweep)
+        else:
+            sweep.grips[self.bodies] = [self.grip(k) for k in self.each()]
+
+    def grip(self, k: Any) -> Grip:
+        """What one point does in a Newton step."""
+        law = self.now(k)
+        (xx, xy), (_, yy) = law.across(self.w[k])
+        pull = tuple(z - f for f, z in zip(law.force, self.z[k]))
+        stiff = ArticulatedInertia(M=(xx, yy, law.slope, xy, 0, 0))
+        return Grip(self.way(k), stiff, Force(vec.ZERO, pull))
+
     def lay(self, sweep: Any, loads: Sequence[Any]) -> None:
-        frame = self.pose.target
-        stiff = ArticulatedInertia().with_parts(loads[:21]).tagged(frame)
-        sweep.between[self.bodies] = stiff, Force.from_components(loads[21:], frame)
+        stiff = ArticulatedInertia().with_parts(loads[:21])
+        sweep.grips[self.bodies] = [Grip(Transform(), stiff, Force.from_components(loads[21:]))]
 
 
 def relative(tree: Sweep, a: Any, b: Any, X: Any, S: Any, across: Transform) -> dict[Any, Any]:

@@ -28,17 +28,22 @@ class Freed:
 
         `loads` are added to a node when the sweep reaches it; what they add is not stored earlier.
         """
-        tree, X, p, total = self.tree, self.X, self.p, 0
+        total: Any = 0
         for i in nodes:
             for load in loads.get(i, ()):
                 load.load(self)
-            Ia = freed(tree, i, self.I, self.S, self.U, self.D, self.inertia.get(i))
-            r = self.push[i] - self.S[i].T @ p[i]
-            self.y[i] = y = self.D[i].solve(r)
-            total = total + r.dot(y)
-            self.I.add(tree.parent(i), X[i].T @ Ia @ X[i])
-            p.add(tree.parent(i), X[i].T @ (p[i] + self.U[i] @ y))
+            total = total + self.free(i)
         return total
+
+    def free(self, i: Any) -> Any:
+        """Free the joint of a node; returns r . D^-1 r."""
+        tree, X, p = self.tree, self.X, self.p
+        Ia = freed(tree, i, self.I, self.S, self.U, self.D, self.inertia.get(i))
+        r = self.push[i] - self.S[i].T @ p[i]
+        self.y[i] = y = self.D[i].solve(r)
+        self.I.add(tree.parent(i), X[i].T @ Ia @ X[i])
+        p.add(tree.parent(i), X[i].T @ (p[i] + self.U[i] @ y))
+        return r.dot(y)
 
     def outward(self, nodes: Iterable[Any]) -> list[Any]:
         """The velocities of all these nodes."""
@@ -46,13 +51,17 @@ class Freed:
 
     def answer(self, i: Any, share: Any = 1) -> Any:
         """The velocities of a node for a fraction of the forces: share y - D^-1 U^T X A_p."""
+        return self.reply(i, self.y[i] * share)
+
+    def reply(self, i: Any, y: Any) -> Any:
+        """The velocities of a node for D^-1 r = y: y - D^-1 U^T X A_p."""
         pulled = self.X[i] @ self.A[self.tree.parent(i)]
         U, D = self.U[i], self.D[i]
         if isinstance(U, ForceSet):  # its halves were computed in the inward sweep
             back = D.backward(ForceSet(D.halves(U.columns)[1]).T @ pulled)
         else:
             back = D.solve(U.T @ pulled)
-        return self.move(i, self.y[i] * share - back)
+        return self.move(i, y - back)
 
     def move(self, i: Any, a: Any) -> Any:
         """Set the velocities of a node; returns them."""

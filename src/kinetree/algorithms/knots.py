@@ -1,10 +1,9 @@
 """Knots: nodes between bodies that touch each other, which are freed together (`knotted.py`).
 
 Contact between two bodies couples the paths from them to the body that carries both. The nodes on these paths
-form a knot. Its velocities are solved for together, from a matrix H = L D L^T with the inertias of everything
-they carry; to the body that carries it, the knot is one joint with many velocities. All other nodes are freed
-one by one. The zeros of L follow from the tree and the pairs alone, and cost nothing in recorded programs;
-the order of elimination keeps L sparse.
+form a knot; all other nodes are freed one by one. A knot with many velocities and few points is solved for
+the forces at the points (`knot_forces.py`), any other for its velocities (`knot_velocities.py`). The results
+are the same.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ from typing import Any, NamedTuple
 
 from kinetree.sweep import Sweep
 
+LONG = 7  # velocities for each point: above this, to solve for forces costs less
+
 
 class Knot(NamedTuple):
     """Nodes coupled by pairs of bodies."""
@@ -21,6 +22,13 @@ class Knot(NamedTuple):
     nodes: tuple[Any, ...]  # each after its predecessor
     order: tuple[Any, ...]  # the same nodes in the order of elimination
     pairs: tuple[Any, ...]  # their `columns` give the relative velocity of two bodies
+
+    @property
+    def is_long(self) -> bool:
+        """True if the knot has many more velocities than points, all of which enter one by one."""
+        widths = {i: len(J) for pair in self.pairs for i, J in pair.columns.items()}
+        points = sum(pair.count for pair in self.pairs)
+        return sum(widths.values()) > LONG * points and not any(pair.loops for pair in self.pairs)
 
 
 def knots_of(tree: Sweep, nodes: Sequence[Any], pairs: Sequence[Any]) -> list[Knot]:

@@ -58,6 +58,9 @@ class ArticulatedInertia(Tensor):
             vec.sym_add(self.J, other.J), vec.mat_add(self.H, other.H), vec.sym_add(self.M, other.M), frame
         )
 
+    def __neg__(self) -> ArticulatedInertia:
+        return self.with_parts([-x for x in self.parts]).tagged(self.frame)
+
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Motion):
             frame = joined(self.frame, other.frame, "inertia times motion")
