@@ -136,7 +136,3 @@ def _separate(grip: Any) -> Iterator[tuple[Any, Any, Any]]:
     rest = ops.max(less - share * xy, SOFT)
     yield (ops.where(is_x, 0.0, 1.0), ops.where(is_x, 1.0, 0.0), 0), rest, second - share * first
     yield (0, 0, 1), ops.max(zz, SOFT), z
-
-
-def sum3(x):
-    return x[0] + x[1] + x[2]
