@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -175,6 +176,73 @@ def test_a_fork_waits_for_what_is_freed() -> None:
     finally:
         stop.set()
         worker.join()
+
+
+@pytest.fixture
+def theirs():
+    """llvmlite's own lock, kept by a thread that has left llvmlite, as after an interrupt."""
+    found, stop = llvm.ffi.lib._lock._lock, threading.Event()
+
+    def lose() -> None:
+        found.acquire()
+        stop.wait()
+        if found._is_owned():
+            found.release()
+
+    worker = threading.Thread(target=lose)
+    worker.start()
+    yield found
+    stop.set()
+    worker.join()
+
+
+def _in_time(work: Callable[[], object]) -> bool:
+    """Whether work ends well that a lost lock would stop."""
+    done: list[object] = []
+    worker = threading.Thread(target=lambda: done.append(work()), daemon=True)
+    worker.start()
+    worker.join(20)
+    return bool(done)
+
+
+def test_a_lock_that_an_interrupt_left_behind_stops_nobody(theirs) -> None:
+    assert _in_time(lambda: native.build(bare_kernel(random_straight(5, length=9)).source, host()))
+    assert theirs.acquire(timeout=20)
+    theirs.release()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_lock_that_an_interrupt_left_behind_stops_no_fork(theirs) -> None:
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if theirs.acquire(timeout=20) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    assert _in_time(fork)
+
+
+def test_a_lock_in_use_is_waited_for(monkeypatch) -> None:
+    """A thread that is in llvmlite for long keeps the lock."""
+    order: list[str] = []
+    inside = threading.Event()
+
+    def slowly() -> int:
+        inside.set()
+        time.sleep(1.0)
+        order.append("freed")
+        return 0
+
+    slow = llvm.ffi._lib_fn_wrapper(llvm.ffi.lib._lock, slowly)
+    text = bare_kernel(random_straight(6, length=9)).source
+    worker = threading.Thread(target=slow)
+    worker.start()
+    assert inside.wait(20)
+    native.build(text, host())
+    order.append("built")
+    worker.join()
+    assert order == ["freed", "built"]
 
 
 def test_a_kernel_of_a_program_alone_cannot_be_pickled() -> None:

@@ -24,7 +24,7 @@ _pointer, _size, _int, _number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
 
 def assemble(text: str, architecture: str) -> str:
     """PTX of an LLVM module, optimised."""
-    with machine.lock:
+    with machine.using_llvm():
         made = _machine(architecture, WHOLE if NVIDIA.whole in text else "")
         head = f'target triple = "{NVIDIA.triple}"\ntarget datalayout = "{made.target_data}"\n'
         module = native.parsed(head + text)

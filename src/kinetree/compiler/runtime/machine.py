@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from types import FrameType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,19 +21,52 @@ FLOAT_BYTES = {"float64": 8, "float32": 4}
 # free: otherwise the child would inherit unfinished work, and a lock that none of its threads would ever
 # release. llvmlite has its own lock, which is held without ours while garbage collection frees LLVM objects.
 lock = threading.RLock()
-_theirs: Any = getattr(ffi.lib, "_lock", nullcontext())
+_theirs: Any = getattr(getattr(ffi.lib, "_lock", None), "_lock", None) or threading.RLock()
 _held: list[Any] = []  # locks held for a fork; an interrupt may come in between
+PATIENCE = 0.1  # seconds
+
+
+@contextmanager
+def using_llvm() -> Iterator[None]:
+    """LLVM is used by this thread alone."""
+    with lock:
+        _wait_for_theirs()
+        with _theirs:
+            yield
+
+
+def _wait_for_theirs() -> None:
+    """Wait for llvmlite's lock, while ours is held. It is released if no thread is in llvmlite.
+
+    An interrupt (Ctrl-C) between two lines of llvmlite can leave it locked forever.
+    """
+    idle = 0
+    while not _theirs.acquire(timeout=PATIENCE):
+        idle = 0 if any(map(_is_in_llvmlite, sys._current_frames().values())) else idle + 1
+        if idle >= 3:  # a thread may just have left, or come
+            with suppress(RuntimeError):
+                _theirs._release_save()
+    _theirs.release()
+
+
+def _is_in_llvmlite(frame: FrameType | None) -> bool:
+    """Whether a thread is in llvmlite, and does not wait for its lock."""
+    while frame is not None and frame.f_code.co_filename != ffi.__file__:
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_name != "__enter__"
 
 
 def _before_fork() -> None:
-    for each in (lock, _theirs):
-        each.__enter__()
-        _held.append(each)
+    lock.acquire()
+    _held.append(lock)
+    _wait_for_theirs()
+    _theirs.acquire()
+    _held.append(_theirs)
 
 
 def _after_fork() -> None:
     while _held:
-        _held.pop().__exit__(None, None, None)
+        _held.pop().release()
 
 
 if hasattr(os, "register_at_fork"):
@@ -102,7 +138,7 @@ def _initialise() -> None:
 @lru_cache(maxsize=1)
 def host() -> Target:
     """The machine that this process runs on."""
-    with lock:
+    with using_llvm():
         _initialise()
         triple = llvm.get_process_triple()
         try:

@@ -18,7 +18,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 
 from kinetree.compiler.emit.llvm.instructions import LIBRARY
 from kinetree.compiler.runtime import cache
-from kinetree.compiler.runtime.machine import Target, host, lock
+from kinetree.compiler.runtime.machine import Target, host, lock, using_llvm
 from kinetree.errors import CompileError
 
 OPT = 1  # LLVM's optimisation level
@@ -66,7 +66,7 @@ def name_of(text: str, target: Target) -> str:
 
 def build(text: str, target: Target, passes: int = 0) -> bytes:
     """The object file of an LLVM module."""
-    with lock:  # also while LLVM objects are freed
+    with using_llvm():  # also while LLVM objects are freed
         return _built(text, target, target.machine(OPT), passes)
 
 
@@ -97,7 +97,7 @@ def _pass_builder(machine: Any, level: int) -> Any:
 
 def assembly(text: str, target: Target) -> str:
     """The assembly text of an LLVM module."""
-    with lock:
+    with using_llvm():
         return target.machine(OPT).emit_assembly(_parse(text, target))
 
 
@@ -122,7 +122,7 @@ class Library:
     def __init__(self, code: bytes, seconds: float, symbols: Mapping[str, int]):
         self.size = len(code)
         self.seconds = seconds  # of compilation; 0 if it was found on disk
-        with lock:
+        with using_llvm():
             for name, address in {**_library_functions(), **symbols}.items():
                 llvm.add_symbol(name, address)
             backing = llvm.parse_assembly("")
@@ -132,7 +132,7 @@ class Library:
 
     def address(self, name: str) -> int:
         """The address of the function `name`."""
-        with lock:
+        with using_llvm():
             address = self._engine.get_function_address(name)
         if not address:
             raise CompileError(f"the object file has no function {name!r}")
@@ -140,7 +140,7 @@ class Library:
 
     def variable(self, name: str) -> int:
         """The address of the global variable `name`."""
-        with lock:
+        with using_llvm():
             return self._engine.get_global_value_address(name)
 
 
