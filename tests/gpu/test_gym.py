@@ -118,7 +118,7 @@ def test_arrays_that_do_not_fit_are_refused(fake):
     ):
         with pytest.raises(ArgumentError, match=message):
             env.step(array)
-    with pytest.raises(ArgumentError, match="reset_mask must be 3 truths"):
+    with pytest.raises(ArgumentError, match="reset_mask must be 3 booleans"):
         env.reset(options={"reset_mask": np.ones(2, bool)})
     robots = env._robots
     robots.backend = "torch"  # whose tensors are expected on the device
