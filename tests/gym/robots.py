@@ -27,6 +27,7 @@ ROBOT = hopper()
 START = ROBOT.neutral()
 START[6] = 0.2
 GAINS = {"kp": 30.0, "kd": 1.0, "action_scale": 0.5}
+WILD = {"q": (-0.05, 0.05), "contact_friction": (0.3, 0.9), "kp": kt.scale.lognormal(30.0, 0.1)}
 
 
 @kt.function("q, v, t, action(2), last_action(2), last_q(nq) -> seen(27)")

@@ -186,6 +186,8 @@ def test_a_start_in_the_ground_is_not_silent():
         warnings.simplefilter("error")
         environment(1, start=deep, ground=False)
         environment(1, start=deep, ground=kt.Ground(height=-1.0))
+        environment(1, start=START, ground=kt.Ground((1.0, 0.0, 0.0)))
+        environment(1, start=START, ground=kt.Ground((0.0, 0.0, -1.0), height=-2.0))
 
 
 def test_robots_start_on_top_of_a_heightfield():

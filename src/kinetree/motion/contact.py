@@ -35,6 +35,7 @@ _SERVO_AND_CONTACT = (
 SIGNATURE = f"q, v, tau, f_ext?, dt, {_SERVO_AND_CONTACT}"
 INPUTS = ("contact_stiffness", "contact_dissipation", "contact_friction", "creep", "contact_accuracy")
 PLANE = Ground()
+STEEP = 0.1  # of the upward part of a normal: surfaces below this are walls, or ceilings
 
 
 class Contact(NamedTuple):
@@ -114,7 +115,10 @@ def _floats(model: Model) -> bool:
 
 
 def sunk(model: Model, q: Array, ground: Ground | Heightfield) -> dict[int, float]:
-    """How far each robot that floats must be raised to be out of the ground, m, by the number of its root."""
+    """How far each robot that floats must be raised to be out of the ground, m, by the number of its root.
+
+    Walls and ceilings do not count: raising a robot does not help there.
+    """
     poses, found = of.placements(model, q), dict[int, float]()
     for point in model.contact_points:
         pose, root = Pose(poses[point.body - 1]), point.body
@@ -124,7 +128,8 @@ def sunk(model: Model, q: Array, ground: Ground | Heightfield) -> dict[int, floa
             _, normal = ground.at(pose.apply(point.position))
             low = pose.apply(point.touching(pose.rotation.inverse().apply(normal)))
             gap, normal = ground.at(low)
-            found[root] = max(found.get(root, 0.0), -float(gap / normal[2]))
+            if normal[2] > STEEP:
+                found[root] = max(found.get(root, 0.0), -float(gap / normal[2]))
     return found
 
 
